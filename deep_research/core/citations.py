@@ -1,0 +1,153 @@
+"""From drafted sentences to a body with numbered references: code, not a model, decides what [3] means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from .evidence import support
+from .merge import Bank
+from .model import Evidence, Learning
+from .ports import DraftSection, Sentence
+from .report import Citation, Claim, Conflict, Reference, Section, Support
+from .text import numbers
+from .urls import same_page
+
+_PER_ITEM: Final = 2
+_PARAGRAPH: Final = 6
+MARKS: Final = {
+    Support.PARTIAL: " *(partly supported)*",
+    Support.UNSUPPORTED: " *(not supported by the cited words)*",
+}
+
+
+@dataclass(slots=True)
+class Rendered:
+    """What the report is made of."""
+
+    sections: list[Section] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    references: list[Reference] = field(default_factory=list)
+
+    @property
+    def body(self) -> str:
+        """The whole text in Markdown, without the list of references."""
+        return "\n\n".join(f"## {s.title}\n\n{s.text}" for s in self.sections)
+
+
+def judge(sentence: Sentence, bank: Bank, question: str) -> tuple[Support, tuple[str, ...]]:
+    """Check a sentence against the quotes of its evidence; question and page titles may be used without a quote."""
+    evidence = bank.quotes(sentence.evidence)
+    context = " ".join((question, *dict.fromkeys(e.source.title for e in evidence)))
+    return support(sentence.text, [e.quote for e in evidence], context)
+
+
+def adopt(sentence: Sentence, bank: Bank, question: str) -> Sentence | None:
+    """Give a sentence that cites nothing the evidence that carries it.
+
+    A sentence that states no number may stand without (it only connects); one that does and is carried by nothing
+    in the bank is dropped: None.
+    """
+    if not numbers(sentence.text):
+        return sentence
+    for item in bank.items:
+        bound = Sentence(sentence.text, (item.id,), sentence.paragraph)
+        if judge(bound, bank, question)[0] is Support.VERIFIED:
+            return bound
+    return None
+
+
+class Renderer:
+    """Numbers references in order of first use; equal pages are one reference."""
+
+    def __init__(self, bank: Bank, question: str) -> None:
+        self._bank = bank
+        self._question = question
+        self._numbers: dict[str, int] = {}
+        self.result = Rendered()
+
+    def section(self, draft: DraftSection) -> None:
+        """Add one section with its claims; a section without sentences is left out."""
+        paragraphs: list[list[str]] = []
+        last: int | None = None
+        for sentence in draft.sentences:
+            if sentence.paragraph != last or len(paragraphs[-1]) >= _PARAGRAPH:
+                paragraphs.append([])
+                last = sentence.paragraph
+            paragraphs[-1].append(self._sentence(sentence, draft.title))
+        if paragraphs:
+            text = "\n\n".join(" ".join(p) for p in paragraphs)
+            self.result.sections.append(Section(draft.title, text))
+
+    def _sentence(self, sentence: Sentence, section: str) -> str:
+        by_id = {item.id: item.learning for item in self._bank.items}
+        learnings = [by_id[i] for i in dict.fromkeys(sentence.evidence) if i in by_id]
+        if not learnings:
+            return sentence.text
+        judged, gone = judge(sentence, self._bank, self._question)
+        citations = tuple(c for x in learnings for c in self._cite(x.evidence))
+        self.result.claims.append(Claim(sentence.text, section, judged, citations, gone))
+        return sentence.text + self._markers(citations) + MARKS.get(judged, "")
+
+    def conflicts(self, title: str, conflicts: Sequence[Conflict]) -> None:
+        """Add a section that shows both sides of each conflict, the preferred one first."""
+        lines: list[str] = []
+        for conflict in conflicts:
+            first = self._cite(conflict.preferred.evidence)
+            second = self._cite(conflict.other.evidence)
+            if {c.reference for c in first} >= {c.reference for c in second}:
+                continue
+            text = conflict.preferred.text
+            against = f"{_origin(conflict.other)} gives {_other_value(conflict)}."
+            self.result.claims.append(
+                Claim(text, title, Support.CONFLICTING, (*first, *second))
+            )
+            lines.append(f"- {text}{self._markers(first)} {against}{self._markers(second)}")
+        if lines:
+            self.result.sections.append(Section(title, "\n".join(lines)))
+
+    def _cite(self, evidence: Sequence[Evidence]) -> tuple[Citation, ...]:
+        cited: dict[int, Citation] = {}
+        for e in evidence:
+            n = self._reference(e)
+            if n is not None and len(cited) < _PER_ITEM:
+                cited.setdefault(n, Citation(n, e.quote, e.start, e.end))
+            if len(cited) == _PER_ITEM:
+                break
+        return tuple(cited.values())
+
+    def _reference(self, evidence: Evidence) -> int:
+        key = same_page(evidence.source.url)
+        n = self._numbers.get(key) or self._numbers.get(evidence.sha256)
+        if n is None:
+            n = len(self.result.references) + 1
+            source = evidence.source
+            self.result.references.append(
+                Reference(
+                    n,
+                    source.url,
+                    source.title or source.url,
+                    source.published,
+                    evidence.fetched_at,
+                    evidence.sha256,
+                )
+            )
+            self._numbers[key] = self._numbers[evidence.sha256] = n
+        return n
+
+    @staticmethod
+    def _markers(citations: Sequence[Citation]) -> str:
+        refs = dict.fromkeys(c.reference for c in citations)
+        return " " + "".join(f"[{n}]" for n in refs) if refs else ""
+
+
+def _origin(learning: Learning) -> str:
+    dates = [e.source.published[:4] for e in learning.evidence if e.source.published]
+    return f"A source of {max(dates)}" if dates else "Another source"
+
+
+def _other_value(conflict: Conflict) -> str:
+    ours = set(numbers(conflict.preferred.text))
+    values = [n for n in dict.fromkeys(numbers(conflict.other.text)) if n not in ours]
+    return " and ".join(values[-2:]) or "another value"

@@ -1,0 +1,161 @@
+"""The standard nested researcher: search, choose pages, read, learn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from .errors import DeepResearchError
+from .events import Event, Kind
+from .model import Brief, Failure, Findings, Learning, Page, Query, ResearchNode, Source
+from .ports import Emit, Outside, Scope
+from .urls import host, same_page
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What was learned from some pages, and what to ask next."""
+
+    learnings: tuple[Learning, ...] = ()
+    follow_ups: tuple[Query, ...] = ()
+
+
+class Learner(Protocol):
+    """The two choices that need judgement: which hits to read, and what the pages say."""
+
+    def choose(
+        self, node: ResearchNode, brief: Brief, hits: Sequence[Sequence[Source]]
+    ) -> Sequence[Source]:
+        """Order the hits worth reading, best first; `hits` has one list per search text of the node's query."""
+        ...
+
+    async def learn(
+        self, node: ResearchNode, brief: Brief, pages: Sequence[Page], scope: Scope
+    ) -> Lesson:
+        """Say what the pages tell about the node's query. Called only if there is a page."""
+        ...
+
+
+def unread_first(
+    node: ResearchNode, hits: Sequence[Sequence[Source]], *, per_host: int = 3
+) -> list[Source]:
+    """Take turns between the lists, each page once; what ancestors have read and crowded hosts come last."""
+    longest = max((len(h) for h in hits), default=0)
+    turns = [h[i] for i in range(longest) for h in hits if i < len(h)]
+    tiers: tuple[list[Source], ...] = ([], [], [])
+    seen: set[str] = set()
+    crowd: Counter[str] = Counter()
+    for source in turns:
+        key = same_page(source.url)
+        if key in seen:
+            continue
+        seen.add(key)
+        if key in node.read:
+            tiers[2].append(source)
+            continue
+        site = host(source.url)
+        crowd[site] += 1
+        tiers[bool(site) and crowd[site] > per_host].append(source)
+    return [source for tier in tiers for source in tier]
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A `Researcher`: searches all texts of the query at once, reads the best pages, has them learned from.
+
+    Attributes:
+        outside: Search and reading.
+        learner: With or without a language model.
+        emit: The run's event stream.
+        pages_per_query: Pages to read for each search text.
+    """
+
+    outside: Outside
+    learner: Learner
+    emit: Emit
+    pages_per_query: int = 6
+
+    async def investigate(self, node: ResearchNode, brief: Brief, scope: Scope) -> Findings:
+        """Return what the query brought; failed searches and pages are among its failures.
+
+        Raises:
+            DeepResearchError: No search answered at all, or learning failed.
+        """
+        hits, failures = await self._search(node, scope)
+        wanted = list(self.learner.choose(node, brief, hits))
+        pages = await self._read(wanted, len(node.query.texts), scope, failures)
+        read = tuple(dict.fromkeys(same_page(p.source.url) for p in pages))
+        if not pages:
+            return Findings(failures=tuple(failures))
+        lesson = await self.learner.learn(node, brief, pages, scope)
+        self.emit(
+            Event(
+                Kind.LEARNED,
+                node.path,
+                {
+                    "learnings": len(lesson.learnings),
+                    "follow_ups": [q.text for q in lesson.follow_ups],
+                    "texts": [learning.text for learning in lesson.learnings],
+                },
+            )
+        )
+        return Findings(lesson.learnings, lesson.follow_ups, read, tuple(failures))
+
+    async def _search(
+        self, node: ResearchNode, scope: Scope
+    ) -> tuple[list[Sequence[Source]], list[Failure]]:
+        """One list of hits per text. A text that fails is a failure; all of them is an error."""
+
+        async def one(text: str) -> Sequence[Source] | DeepResearchError:
+            try:
+                return await self.outside.search(text, scope)
+            except DeepResearchError as error:
+                return error
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(text)) for text in node.query.texts]
+        hits: list[Sequence[Source]] = []
+        errors: list[DeepResearchError] = []
+        for task in tasks:
+            answer = task.result()
+            if isinstance(answer, DeepResearchError):
+                errors.append(answer)
+            else:
+                hits.append(answer)
+        if not hits:
+            raise errors[0]
+        return hits, [Failure.of(e, node.path) for e in errors]
+
+    async def _read(
+        self, wanted: list[Source], queries: int, scope: Scope, failures: list[Failure]
+    ) -> list[Page]:
+        """Read the best pages at once; if most of them fail, the next best in a second go."""
+        goal = self.pages_per_query * queries
+        pages: list[Page] = []
+        for _ in range(2):
+            if len(pages) > goal // 2:
+                break
+            n = min(goal - len(pages), scope.budget.affords({"pages": 1}))
+            batch, wanted = wanted[:n], wanted[n:]
+            for page in await self._read_all(batch, scope, failures):
+                if all(page.sha256 != other.sha256 for other in pages):
+                    pages.append(page)
+        return pages
+
+    async def _read_all(
+        self, sources: list[Source], scope: Scope, failures: list[Failure]
+    ) -> list[Page]:
+        async def one(source: Source) -> Page | Failure:
+            try:
+                return await self.outside.read(source, scope)
+            except DeepResearchError as error:
+                return Failure(error.kind, f"{source.url}: {error}", scope.path)
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(source)) for source in sources]
+        answers = [task.result() for task in tasks]
+        failures.extend(a for a in answers if isinstance(a, Failure))
+        return [a for a in answers if isinstance(a, Page)]

@@ -1,0 +1,100 @@
+"""What a run hands over: the report and everything it can be checked by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from .model import Failure, Learning, ResearchNode, Usage
+
+
+class RunStatus(StrEnum):
+    """How a run ended."""
+
+    COMPLETE = "complete"
+    PARTIAL = "partial"
+    NOTHING_FOUND = "nothing_found"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Support(StrEnum):
+    """Whether the quotes carry the sentence: all of it, part of it, none of it, or they disagree."""
+
+    VERIFIED = "verified"
+    PARTIAL = "partial"
+    UNSUPPORTED = "unsupported"
+    CONFLICTING = "conflicting"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One numbered source of the report; `sha256` names the saved page."""
+
+    n: int
+    url: str
+    title: str
+    published: str
+    fetched_at: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A claim's pointer: reference number and the exact words, `page[start:end] == quote`."""
+
+    reference: int
+    quote: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One cited sentence of the report. `missing` lists what its quotes do not contain."""
+
+    text: str
+    section: str
+    support: Support
+    citations: tuple[Citation, ...]
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One part of the report; `text` is Markdown with [n] references."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two learnings that give the same thing different values; `preferred` is the newer one."""
+
+    preferred: Learning
+    other: Learning
+    reason: str
+
+
+@dataclass(slots=True)
+class Report:
+    """The result of a run. `report.json` is this, see `docs/reference/report.md`."""
+
+    run: str
+    question: str
+    status: RunStatus
+    stop_reason: str
+    body: str = ""
+    sections: tuple[Section, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    references: tuple[Reference, ...] = ()
+    learnings: tuple[Learning, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    gaps: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    tree: ResearchNode | None = None
+    usage: Usage = field(default_factory=Usage)
+    notes: tuple[str, ...] = ()
+    config_digest: str = ""
+    version: str = ""

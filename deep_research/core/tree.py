@@ -1,0 +1,111 @@
+"""Grow a research tree: each query goes deeper as soon as it has learned something."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from .budget import Budget
+from .errors import AuthFailed, BudgetExceeded, ConfigError, DeepResearchError
+from .events import Event, Kind
+from .model import Brief, Decision, Failure, Findings, ResearchNode, Shape, Status
+from .ports import Emit, Planner, Researcher, Scope
+
+_FATAL = (AuthFailed, ConfigError, BudgetExceeded)
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The recursion. Nothing is held while waiting for children, so one permit is enough for any depth.
+
+    Attributes:
+        researcher: Answers one query.
+        planner: Decides what to ask below a node.
+        emit: The run's event stream.
+        permits: How many nested researchers work at once, in the whole tree.
+        floor: What one node needs at least, as budget amounts; no child is started with less.
+    """
+
+    researcher: Researcher
+    planner: Planner
+    emit: Emit
+    permits: asyncio.Semaphore
+    floor: Mapping[str, int]
+
+    async def investigate(
+        self, node: ResearchNode, brief: Brief, shape: Shape, budget: Budget
+    ) -> None:
+        """Answer one query, then delegate deeper. A failure ends this branch and no other."""
+        scope = Scope(node.path, budget, node.usage)
+        node.room = shape.room
+        try:
+            self._move(node, Status.RUNNING)
+            node.findings = await self._learn(node, brief, scope)
+            node.decision = await self._decide(node, brief, shape, scope)
+            await self._delegate(node, brief, shape, budget)
+            self._move(node, Status.DONE)
+        except DeepResearchError as error:
+            self._move(node, Status.FAILED, Failure.of(error, node.path))
+        except asyncio.CancelledError:
+            self._move(node, Status.CANCELLED)
+            raise
+
+    async def _learn(self, node: ResearchNode, brief: Brief, scope: Scope) -> Findings:
+        try:
+            async with self.permits:
+                return await self.researcher.investigate(node, brief, scope)
+        except DeepResearchError as error:
+            if node.path or isinstance(error, _FATAL):
+                raise
+            # The root only scouts: what it could not find, its branches may.
+            return Findings(failures=(Failure.of(error, node.path),))
+
+    async def _decide(
+        self, node: ResearchNode, brief: Brief, shape: Shape, scope: Scope
+    ) -> Decision:
+        try:
+            decision = await self.planner.decide(node, brief, shape, scope)
+        except BudgetExceeded:
+            decision = Decision(stop="budget")
+        affordable = decision.delegate[: scope.budget.affords(self.floor)]
+        if decision.delegate and not affordable:
+            decision = Decision(stop="budget")
+        elif len(affordable) < len(decision.delegate):
+            decision = Decision(affordable, stop="budget")
+        self.emit(
+            Event(
+                Kind.DECIDED,
+                node.path,
+                {"delegate": [q.text for q in decision.delegate], "stop": decision.stop},
+            )
+        )
+        return decision
+
+    async def _delegate(
+        self, node: ResearchNode, brief: Brief, shape: Shape, budget: Budget
+    ) -> None:
+        children = node.branch(node.decision.delegate)
+        shares = budget.split(len(children))
+        async with asyncio.TaskGroup() as group:
+            for child, share in zip(children, shares, strict=True):
+                group.create_task(self.investigate(child, brief, shape.deeper(), share))
+        budget.reclaim(shares)
+
+    def _move(self, node: ResearchNode, status: Status, failure: Failure | None = None) -> None:
+        """Set the node's status and tell whoever watches."""
+        node.status, node.failure = status, failure
+        if status is Status.RUNNING:
+            query = node.query
+            data = {"query": query.text, "goal": query.goal, "also": list(query.also)}
+            self.emit(Event(Kind.NODE_STARTED, node.path, data))
+        elif failure:
+            data = {"kind": failure.kind, "message": failure.message}
+            self.emit(Event(Kind.NODE_FAILED, node.path, data))
+        else:
+            learnings = len(node.findings.learnings)
+            self.emit(
+                Event(
+                    Kind.NODE_FINISHED,
+                    node.path,
+                    {"status": str(status), "learnings": learnings, "usage": asdict(node.usage)},
+                )
+            )

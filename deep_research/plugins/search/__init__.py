@@ -1,0 +1,1 @@
+"""Search engines: each answers a query with sources, best first."""

@@ -1,0 +1,181 @@
+"""Whatever a search service answers becomes a clean list of sources here, and nowhere else."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+from deep_research.core.errors import BadAnswer
+from deep_research.core.model import Source
+from deep_research.core.text import shorten
+from deep_research.core.urls import canonical, in_domains, same_page
+
+LIST_KEYS: Final = ("results", "data", "items", "hits", "organic", "web", "response", "search")
+URL_KEYS: Final = ("url", "href", "link", "uri")
+TITLE_KEYS: Final = ("title", "name")
+TEXT_KEYS: Final = ("content", "body", "snippet", "description", "text", "raw_content")
+DATE_KEYS: Final = ("publishedDate", "published_date", "published", "date", "pubdate")
+_ERROR_KEYS: Final = ("error", "detail", "message")
+_TITLE_LIMIT: Final = 300
+_SNIPPET_LIMIT: Final = 2000
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_MANY_SITES: Final = 6
+
+
+def to_sources(
+    answer: object,
+    *,
+    engine: str,
+    limit: int,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+) -> list[Source]:
+    """Return at most `limit` sources in the answer's order, each page once, addresses canonical.
+
+    Args:
+        answer: The service's answer: a list of hits, a mapping that holds one, nothing, or
+            nonsense.
+        engine: Becomes `Source.engine` and opens error messages.
+        limit: Most sources to return.
+        include: Domains to keep; empty keeps all.
+        exclude: Domains to drop.
+
+    Items without a usable http(s) address are dropped; missing titles and texts become ''.
+
+    Raises:
+        BadAnswer: The answer reports an error or is no list of hits at all.
+    """
+    found: list[Source] = []
+    seen: set[str] = set()
+    for item in items(answer, engine=engine):
+        url = web_address(item)
+        if not url or not in_domains(url, include, exclude):
+            continue
+        key = same_page(url)
+        if key in seen:
+            continue
+        seen.add(key)
+        fields = item if isinstance(item, Mapping) else {}
+        found.append(
+            Source(
+                url,
+                title=shorten(plain(first(fields, TITLE_KEYS)), _TITLE_LIMIT),
+                snippet=shorten(plain(first(fields, TEXT_KEYS)), _SNIPPET_LIMIT),
+                engine=engine,
+                rank=len(found),
+                published=iso_date(first(fields, DATE_KEYS)),
+            )
+        )
+        if len(found) >= limit:
+            break
+    return found[: max(0, limit)]
+
+
+def items(answer: object, *, engine: str, depth: int = 3) -> Iterator[Any]:
+    """Yield the raw hits of an answer, unwrapping mappings such as `{"results": […]}`.
+
+    Raises:
+        BadAnswer: It reports an error, or it is text, a number or a mapping without hits.
+    """
+    if answer is None:
+        return
+    if isinstance(answer, Mapping):
+        if any(answer.get(key) for key in URL_KEYS):
+            yield answer
+            return
+        inner = next((answer[key] for key in LIST_KEYS if key in answer), None)
+        if not inner and (problem := _reported(answer)):
+            raise BadAnswer(f"{engine}: {problem}")
+        if depth == 0 or not any(key in answer for key in LIST_KEYS):
+            keys = ", ".join(str(key) for key in list(answer)[:8]) or "none"
+            raise BadAnswer(f"{engine}: the answer holds no list of results (keys: {keys})")
+        yield from items(inner, engine=engine, depth=depth - 1)
+        return
+    if isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
+        raise BadAnswer(f"{engine}: expected a list of results, got {shorten(repr(answer), 120)}")
+    yield from answer
+
+
+def _reported(answer: Mapping[Any, Any]) -> str:
+    """Return the error that an answer reports, '' if none: text, or a mapping that holds it."""
+    problem = first(answer, _ERROR_KEYS)
+    if isinstance(problem, Mapping):
+        problem = first(problem, _ERROR_KEYS) or repr(problem)
+    return shorten(plain(problem) or (repr(problem) if problem else ""), 200)
+
+
+def first(fields: Mapping[Any, Any], keys: Iterable[str]) -> Any:  # noqa: ANN401 - values are whatever came
+    """Return the first value under `keys` that is not empty, else ''."""
+    return next((fields[key] for key in keys if fields.get(key)), "")
+
+
+def web_address(item: object) -> str:
+    """Return the canonical http(s) address of a raw hit, or ''."""
+    raw = first(item, URL_KEYS) if isinstance(item, Mapping) else item
+    if isinstance(raw, bytes):
+        raw = raw.decode("utf-8", "replace")
+    if not isinstance(raw, str):
+        return ""
+    try:
+        url = canonical(raw.strip())
+    except ValueError:
+        return ""
+    return url if url.startswith(("http://", "https://")) else ""
+
+
+def plain(value: object) -> str:
+    """Return text without markup, entities and extra white space; '' for what is no text."""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, list | tuple):
+        value = " ".join(v for v in value if isinstance(v, str))
+    if not isinstance(value, str):
+        return ""
+    text = html.unescape(_TAG.sub("", value)).encode("utf-8", "replace").decode()
+    return " ".join(text.split())
+
+
+def iso_date(value: object) -> str:
+    """Return 'YYYY-MM-DD' for an ISO or RFC 2822 date or epoch seconds; '' for anything else."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return datetime.fromtimestamp(value, UTC).date().isoformat()
+        except (ValueError, OverflowError, OSError):
+            return ""
+    if not isinstance(value, str):
+        return ""
+    text = value.strip()
+    try:
+        if match := _ISO_DATE.match(text):
+            return date.fromisoformat(match.group()).isoformat()
+        return parsedate_to_datetime(text).date().isoformat()
+    except (ValueError, TypeError, IndexError):
+        return ""
+
+
+def cut(query: str, limit: int) -> str:
+    """Return the query in one line, at most `limit` characters, cut between words."""
+    text = " ".join(query.split())
+    if len(text) <= limit:
+        return text
+    head = text[: limit + 1].rsplit(" ", 1)[0]
+    return head if len(head) <= limit else text[:limit]
+
+
+def with_sites(query: str, include: Sequence[str], exclude: Sequence[str]) -> str:
+    """Add `site:` operators, which most web engines know; the rest is filtered afterwards."""
+    sites = [f"site:{domain}" for domain in include[:_MANY_SITES]]
+    wanted = f"({' OR '.join(sites)})" if len(sites) > 1 else "".join(sites)
+    unwanted = [f"-site:{domain}" for domain in exclude[:_MANY_SITES]]
+    return " ".join(part for part in (query, wanted, *unwanted) if part)
+
+
+def query_with_sites(query: str, include: Sequence[str], exclude: Sequence[str], limit: int) -> str:
+    """Cut the query so that it still fits into `limit` characters with its `site:` operators."""
+    room = limit - len(with_sites("", include, exclude)) - 1
+    return with_sites(cut(query, max(room, limit // 2)), include, exclude)

@@ -1,0 +1,54 @@
+"""Brief: what the person wants to know, in which language, what a good answer holds, where to look first."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import Field
+
+from ..core.model import Brief
+from ..core.ports import Outside, Prompt, Scope
+from ..core.text import unique
+from ._ask import Answer, ask
+from ._prompt import DATA_RULE, block, data
+
+SYSTEM: Final = f"""You prepare web research. Read the request and return a brief.
+- scope: one or two sentences: what is asked, and what is not. Add no wishes of your own.
+- language: the ISO 639-1 code of the language the request is written in (the report's language).
+- outline: at most 8 short headings that a complete answer would have.
+- queries: at most 2 short search queries for a first look at the subject itself, in the wording of its own pages.
+{DATA_RULE}"""
+_LANGUAGES: Final = {
+    "english": "en", "german": "de", "deutsch": "de", "french": "fr", "spanish": "es", "italian": "it",
+    "portuguese": "pt", "dutch": "nl", "russian": "ru", "chinese": "zh", "japanese": "ja", "korean": "ko",
+    "vietnamese": "vi", "polish": "pl", "turkish": "tr", "arabic": "ar",
+}  # fmt: skip
+
+
+class BriefAnswer(Answer):
+    """What the model is asked for."""
+
+    scope: str = ""
+    language: str = "en"
+    outline: list[str] = Field(default_factory=list, max_length=8)
+    queries: list[str] = Field(default_factory=list, max_length=2)
+
+
+async def make_brief(outside: Outside, question: str, language: str | None, scope: Scope) -> Brief:
+    """Return the brief of `question`; a language that a person has set wins."""
+    prompt = Prompt("planner", SYSTEM, block("request", data(question)), name="brief", max_tokens=1200)
+    answer = await ask(outside, prompt, BriefAnswer, scope, "brief")
+    return Brief(
+        question,
+        answer.scope,
+        language or _code(answer.language),
+        tuple(unique(answer.outline)),
+        tuple(unique(answer.queries))[:2] or (question,),
+    )
+
+
+def _code(language: str) -> str:
+    word = language.strip().lower()
+    if word in _LANGUAGES:
+        return _LANGUAGES[word]
+    return word[:2] if word[:2].isalpha() and word[:2].isascii() else "en"

@@ -1,0 +1,178 @@
+"""Learn: what the pages say about the query. The model points at numbered sentences; code knows where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import AliasChoices, Field
+
+from ..core.errors import ContextTooLong
+from ..core.evidence import grounded
+from ..core.merge import fit
+from ..core.model import Brief, Learning, Page, Query, ResearchNode, Source
+from ..core.passages import Excerpt, select
+from ..core.pipeline import Lesson, unread_first
+from ..core.ports import Outside, Prompt, Scope
+from ..core.text import unique
+from ._ask import Answer, ask
+from ._prompt import DATA_RULE, assignment, block, bullets, data
+
+SYSTEM: Final = f"""You read sources for a researcher. Each sentence of the sources stands under its number.
+- learnings: what the sources state that helps to answer the query: exact figures, dates, names, relations. Each is one
+  self-contained sentence that names its subject, with the numbers of the sentences that state it as evidence. State
+  nothing that they do not state. Where two sources differ, report the more recent and say of when it is.
+- follow_ups: stand-alone questions about things that the sources name but do not explain and that the assignment needs.
+  Name the thing. Most important first; none if nothing is open.
+{DATA_RULE}"""
+_PER_TEXT: Final = 14
+_KNOWN_TOKENS: Final = 200
+_SHARES: Final = (1.0, 0.5, 0.2)
+"""Parts of the token limit to try while the provider says that the prompt is too long."""
+_WEIGHTS: Final = {"query": 1.0, "goal": 0.5, "question": 0.25}
+
+
+class LearningAnswer(Answer):
+    """One finding and the sentences that state it."""
+
+    text: str = Field(
+        "", validation_alias=AliasChoices("text", "learning", "insight", "claim", "statement", "fact")
+    )
+    evidence: list[int] = Field(
+        default_factory=list,
+        validation_alias=AliasChoices("evidence", "sentences", "sentence_ids", "ids", "sources", "source"),
+    )
+
+
+class LearnAnswer(Answer):
+    """What the model is asked for where the tree ends."""
+
+    learnings: list[LearningAnswer] = Field(default_factory=list)
+
+
+class LearnAndAskAnswer(LearnAnswer):
+    """What the model is asked for where the tree goes on."""
+
+    follow_ups: list[str] = Field(
+        default_factory=list,
+        validation_alias=AliasChoices(
+            "follow_ups", "followUpQuestions", "follow_up_questions", "followUps", "questions"
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLearner:
+    """A `Learner` that asks the reader model.
+
+    Attributes:
+        outside: Where the model is asked.
+        count: Counts the tokens of a text.
+        tokens: Sentences of the pages that one search text may show the model, in tokens.
+    """
+
+    outside: Outside
+    count: Callable[[str], int]
+    tokens: int = 3000
+
+    def choose(
+        self, node: ResearchNode, brief: Brief, hits: Sequence[Sequence[Source]]
+    ) -> Sequence[Source]:
+        """Take the engines' order: unread pages first, in turns between the searches."""
+        del brief
+        return unread_first(node, hits)
+
+    async def learn(
+        self, node: ResearchNode, brief: Brief, pages: Sequence[Page], scope: Scope
+    ) -> Lesson:
+        """Show the best sentences of the pages, numbered; bind what comes back to them."""
+        excerpts: list[Excerpt] = []
+        answer = LearnAnswer()
+        most = _PER_TEXT * len(node.query.texts)
+        for share in _SHARES:
+            excerpts = self._excerpts(node, brief, pages, share)
+            if not excerpts:
+                return Lesson()
+            user = self._user(node, brief, excerpts, most)
+            prompt = Prompt("reader", SYSTEM, user, name="learnings", max_tokens=4000)
+            kind = LearnAndAskAnswer if node.room else LearnAnswer
+            try:
+                answer = await ask(self.outside, prompt, kind, scope, "learn", most=most)
+                break
+            except ContextTooLong:
+                if share == _SHARES[-1]:
+                    raise
+        learnings = self._bound(answer, excerpts, brief, node)
+        asked = (*node.asked, *node.query.texts)
+        questions = unique(getattr(answer, "follow_ups", ()), asked)[: node.room]
+        return Lesson(tuple(learnings), tuple(Query(q, q) for q in questions))
+
+    def _excerpts(
+        self, node: ResearchNode, brief: Brief, pages: Sequence[Page], share: float
+    ) -> list[Excerpt]:
+        """The sentences that fit query, goal and question best and were not quoted by an ancestor."""
+        wanted = dict.fromkeys(node.query.texts, _WEIGHTS["query"])
+        wanted.setdefault(node.query.goal, _WEIGHTS["goal"])
+        wanted.setdefault(brief.question, _WEIGHTS["question"])
+        return select(
+            pages,
+            wanted,
+            limit=int(self.tokens * len(node.query.texts) * share),
+            count=self.count,
+            skip=frozenset(e.quote for x in node.known for e in x.evidence),
+        )
+
+    def _user(
+        self, node: ResearchNode, brief: Brief, excerpts: Sequence[Excerpt], most: int
+    ) -> str:
+        known = fit(node.known, _KNOWN_TOKENS, self.count)
+        told = [f"known: {x.text}" for x in known] + [f"asked: {q}" for q in node.asked]
+        ask_for = f"Return at most {most} learnings"
+        if node.room:
+            ask_for += f" and at most {node.room} follow-up questions"
+        return (
+            assignment(brief)
+            + bullets("reminder", told)
+            + bullets("query", node.query.texts)
+            + block("goal", data(node.query.goal))
+            + block("sources", shown(excerpts))
+            + f"\n{ask_for}."
+        )
+
+    def _bound(
+        self,
+        answer: LearnAnswer,
+        excerpts: Sequence[Excerpt],
+        brief: Brief,
+        node: ResearchNode,
+    ) -> list[Learning]:
+        bound: dict[str, Learning] = {}
+        for item in answer.learnings:
+            chosen = [excerpts[i - 1] for i in item.evidence if 0 < i <= len(excerpts)]
+            titles = " ".join(e.page.source.title for e in chosen)
+            context = f"{brief.question} {' '.join(node.query.texts)} {titles}"
+            learning = grounded(item.text, chosen, excerpts, context)
+            if learning:
+                bound.setdefault(learning.text, learning)
+            elif item.text.strip():
+                bound.setdefault(item.text, Learning(item.text))
+        return list(bound.values())
+
+
+def shown(excerpts: Sequence[Excerpt]) -> str:
+    """Lay out sentences by page, each under its number; the page's title and date stand above them."""
+    lines: list[str] = []
+    last: Page | None = None
+    for n, excerpt in enumerate(excerpts, 1):
+        if excerpt.page is not last:
+            if last is not None:
+                lines.append("</source>")
+            last = excerpt.page
+            source = last.source
+            date = f' published="{data(source.published)}"' if source.published else ""
+            title = data(source.title).replace('"', "'")
+            lines.append(f'<source title="{title}"{date}>')
+        lines.append(f"[{n}]\n{data(excerpt.text)}")
+    return "\n".join((*lines, "</source>"))
+
