@@ -22,9 +22,18 @@ from .core.errors import ConfigError
 from .core.events import Event, Kind
 from .core.model import Page, Shape, Source
 from .core.pipeline import Learner, Pipeline
-from .core.ports import LLM, Emit, Outside, PageReader, Planner, SearchEngine, Writer
-from .core.report import Report, RunStatus
-from .core.supervisor import Limits, Supervisor
+from .core.ports import (
+    LLM,
+    Emit,
+    Exporter,
+    Outside,
+    PageReader,
+    Planner,
+    SearchEngine,
+    Writer,
+)
+from .core.report import Report
+from .core.supervisor import Limits, Researched, Supervisor
 from .core.tree import Tree
 from .core.urls import in_domains
 from .runtime.guard import Gate, Timeouts
@@ -34,7 +43,9 @@ from .runtime.progress import JsonlSink, Sink, Stream
 from .runtime.tokens import count
 from .version import __version__
 
-_ROLES = ("planner", "reader", "writer")
+_PLAIN = (
+    "Researched without a language model: sentences are quoted from the sources as they stand."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +88,11 @@ class Run:
         self.folder = folder or Path(config.report.folder or Path("runs") / self.id)
         self.models = resolve_llm(config, registry.names("llms"))
         self.engines = resolve_engines(config)
-        self._emit = emit
+        self.exporters: list[Exporter] = [
+            registry.build("exporters", name, {}) for name in config.report.formats
+        ]
+        listeners = [emit] if emit else []
+        self.stream = Stream(self.id, [JsonlSink(self.folder / "events.jsonl"), *listeners])
         self._stop: asyncio.Event | None = None
         self._stopped = False
 
@@ -93,34 +108,49 @@ class Run:
         Raises:
             ConfigError: A plugin's options, a key or a folder of documents cannot be used; nothing was spent.
         """
+        async with self._supervisor() as supervisor:
+            return await self._report(supervisor, await self._research(supervisor))
+
+    async def research(self) -> Researched:
+        """Do the research only; hand what comes back to `report`. Raises as `execute`."""
+        async with self._supervisor() as supervisor:
+            return await self._research(supervisor)
+
+    async def report(self, done: Researched) -> Report:
+        """Write the report of what `research` brought."""
+        async with self._supervisor() as supervisor:
+            return await self._report(supervisor, done)
+
+    async def _research(self, supervisor: Supervisor) -> Researched:
         self._stop = asyncio.Event()
         if self._stopped:
             self._stop.set()
-        exporters = {name: registry.build("exporters", name, {}) for name in self.config.report.formats}
-        _make(self.folder)
-        stream = Stream(self.id, [JsonlSink(self.folder / "events.jsonl"), *filter(None, [self._emit])])
-        async with stream, self._supervisor(stream.emit) as supervisor:
-            stream.emit(Event(Kind.RUN_STARTED, data=self._facts()))
-            report = await supervisor.run(self.id, self.question, self._limits(), self._stop)
-            report.config_digest, report.version = self.config.digest(), __version__
-            report.notes = (*self._notes(), *report.notes)
-            for name, exporter in exporters.items():
-                path = self.folder / f"report.{exporter.suffix}"
-                path.write_bytes(exporter.export(report))
-                del name
-            counts = {"references": len(report.references), "claims": len(report.claims)}
-            stream.emit(Event(Kind.REPORT_READY, data={"status": report.status, **counts}))
-            ended = {"status": report.status, "stop_reason": report.stop_reason}
-            stream.emit(Event(Kind.RUN_FINISHED, data={**ended, "usage": asdict(report.usage)}))
+        self.stream.emit(Event(Kind.RUN_STARTED, data=self._facts()))
+        return await supervisor.research(self.question, self._limits(), self._stop)
+
+    async def _report(self, supervisor: Supervisor, done: Researched) -> Report:
+        report = await supervisor.report(self.id, done)
+        report.config_digest, report.version = self.config.digest(), __version__
+        if not self.models:
+            report.notes = (_PLAIN, *report.notes)
+        for exporter in self.exporters:
+            (self.folder / f"report.{exporter.suffix}").write_bytes(exporter.export(report))
+        counts = {"references": len(report.references), "claims": len(report.claims)}
+        self.stream.emit(Event(Kind.REPORT_READY, data={"status": report.status, **counts}))
+        ended = {"status": report.status, "stop_reason": report.stop_reason}
+        usage = asdict(report.usage)
+        self.stream.emit(Event(Kind.RUN_FINISHED, data={**ended, "usage": usage}))
         return report
 
     # --- wiring ----------------------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def _supervisor(self, emit: Emit) -> AsyncIterator[Supervisor]:
-        config = self.config
+    async def _supervisor(self) -> AsyncIterator[Supervisor]:
+        """Open everything that a run needs, and close it again."""
+        config, emit = self.config, self.stream.emit
         network, reading = config.network, config.reading
-        async with Http(
+        _make(self.folder)
+        async with self.stream, Http(
             allow_hosts=network.allow_hosts,
             user_agent=network.user_agent,
             per_host=network.per_host,
@@ -181,11 +211,6 @@ class Run:
             "engines": list(self.engines),
             "version": __version__,
         }
-
-    def _notes(self) -> tuple[str, ...]:
-        if self.models:
-            return ()
-        return ("Researched without a language model: sentences are quoted from the sources as they stand.",)
 
 
 def shape_of(config: Config) -> Shape:
@@ -282,6 +307,3 @@ def _make(folder: Path) -> None:
         (folder / "events.jsonl").touch()
     except OSError as error:
         raise ConfigError(f"cannot write to {folder}: {error.strerror or error}") from error
-
-
-__all__ = ["Run", "RunStatus", "shape_of"]

@@ -214,7 +214,7 @@ def _parts(text: str, annotation: Any) -> object:  # noqa: ANN401 - any type the
     return text
 
 
-def build(kind: str, name: str, options: Mapping[str, Any], **given: object) -> Any:  # noqa: ANN401 - any plugin
+def build(kind: str, name: str, options: Mapping[str, Any], **given: object) -> Any:  # noqa: ANN401 - a plugin is anything
     """Make a plugin.
 
     Args:
@@ -224,7 +224,7 @@ def build(kind: str, name: str, options: Mapping[str, Any], **given: object) -> 
         **given: What the program hands over; left out where the constructor has no use for it.
 
     Raises:
-        ConfigError: The plugin is unknown, or lacks a package; an option is unknown, missing or does
+        ConfigError: The plugin is unknown or lacks a package; an option is unknown, missing or does
             not fit.
     """
     made = plugin(kind, name)

@@ -4,6 +4,7 @@ from .catalogue import Setting, catalogue, schema, sections
 from .layers import Check, load, presets
 from .resolve import DEFAULT_MODEL, PROVIDERS, ModelChoice, resolve_engines, resolve_llm
 from .settings import Config
+from .views import default_yaml, shown, table
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -13,10 +14,13 @@ __all__ = [
     "ModelChoice",
     "Setting",
     "catalogue",
+    "default_yaml",
     "load",
     "presets",
     "resolve_engines",
     "resolve_llm",
     "schema",
     "sections",
+    "shown",
+    "table",
 ]

@@ -61,7 +61,7 @@ class ModelChoice:
         base_url: Address of the endpoint; None for the plugin's own.
         key_name: Environment variable that holds the key.
         api_key: The key itself, if there is one; never shown.
-        prices: USD per million tokens (in, out); None if unknown.
+        prices: USD per million tokens (in, out); zero at home, None if unknown.
     """
 
     plugin: str
@@ -124,8 +124,8 @@ def _choice(config: Config, role: str, text: str, plugins: Collection[str]) -> M
             f"{where}: set {provider.key} in the environment,"
             " or models.base_url for an endpoint of your own"
         )
-    prices = _prices(config, text, model)
-    if prices is None and config.budget.cost is not None and not is_local(base_url):
+    prices = _prices(config, text, model) or ((0.0, 0.0) if is_local(base_url) else None)
+    if prices is None and config.budget.cost is not None:
         raise ConfigError(
             f"{config.origin('budget.cost')}: budget.cost needs the price of {text or 'the model'}:"
             f" set models.prices, for instance {{{model or 'model'}: [0.25, 2.0]}}"

@@ -183,20 +183,20 @@ class Limits(_Section):
     """How many outside calls of one kind are in flight."""
 
     llm: int | None = _setting(
-        None, "Model calls; null for tree.concurrency.", ge=1, le=256, timing=True
+        None, "Model calls in flight; null for tree.concurrency.", ge=1, le=256, timing=True
     )
-    search: int = _setting(8, "Searches.", ge=1, le=256, timing=True)
-    fetch: int = _setting(16, "Page reads.", ge=1, le=256, timing=True)
+    search: int = _setting(8, "Searches in flight.", ge=1, le=256, timing=True)
+    fetch: int = _setting(16, "Page reads in flight.", ge=1, le=256, timing=True)
 
 
 class Budget(_Section):
     """What a run may spend; null is without limit."""
 
-    cost: float | None = _setting(None, "USD.", ge=0)
-    tokens: int | None = _setting(None, "Tokens, in and out.", ge=0)
-    calls: int | None = _setting(None, "Model calls.", ge=0)
-    searches: int | None = _setting(None, "Searches.", ge=0)
-    pages: int | None = _setting(None, "Page reads.", ge=0)
+    cost: float | None = _setting(None, "Money to spend, in USD.", ge=0)
+    tokens: int | None = _setting(None, "Tokens to spend, in and out.", ge=0)
+    calls: int | None = _setting(None, "Model calls to make.", ge=0)
+    searches: int | None = _setting(None, "Searches to make.", ge=0)
+    pages: int | None = _setting(None, "Pages to read.", ge=0)
     seconds: float | None = _setting(None, "Seconds until research ends and writing begins.", gt=0)
     writer_share: float = _setting(0.25, "Part of it that is kept for writing.", ge=0, le=0.9)
 

@@ -1,7 +1,7 @@
-"""A budget is a tree: a part is spent, the rest is split among the children and reclaimed when they end.
+"""A budget is a tree: part is spent, the rest split among the children, and reclaimed when they end.
 
-A shared ledger would make the result depend on who was faster. So each node owns its share: what it can afford
-depends on its ancestors alone.
+A shared ledger would make the result depend on who was faster. So each node owns its share: what it
+can afford depends on its ancestors alone.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Budget:
             BudgetExceeded: One resource does not have it; nothing is taken.
         """
         for name, amount in amounts.items():
-            if amount > self.left.get(name, amount):
+            if amount > max(0, self.left.get(name, amount)):
                 raise BudgetExceeded(name, wanted=amount, left=self.left[name])
         for name, amount in amounts.items():
             if name in self.left:
@@ -55,7 +55,10 @@ class Budget:
     def set_aside(
         self, share: float, *, of: Iterable[str] = RESOURCES, at_least: Mapping[str, int]
     ) -> Budget:
-        """Split off a reserve: `share` (0 to 1) of each resource named by `of`, or `at_least` where that is more."""
+        """Split off a reserve: `share` (0 to 1) of each resource in `of`, or `at_least` if that is more.
+
+        A reserve never takes more than there is; what is unlimited stays so on both sides.
+        """
         reserve = {
             name: min(self.left[name], max(int(self.left[name] * share), at_least.get(name, 0)))
             for name in of

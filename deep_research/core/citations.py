@@ -1,21 +1,24 @@
-"""From drafted sentences to a body with numbered references: code, not a model, decides what [3] means."""
+"""From drafted sentences to numbered references: code, not a model, decides what [3] means."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from .evidence import support
+from .evidence import missing, support
 from .merge import Bank
 from .model import Evidence, Learning
 from .ports import DraftSection, Sentence
 from .report import Citation, Claim, Conflict, Reference, Section, Support
 from .text import numbers
-from .urls import same_page
 
 _PER_ITEM: Final = 2
 _PARAGRAPH: Final = 6
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
+_URL = re.compile(r"[(<]*\b(?:https?|ftp)://[^\s<>]*[^\s<>.,;:!?)\]][>)]*")
+_MARKER = re.compile(r"\s*(?:\[\^?\d+(?:\s*[,;–-]\s*\d+)*\]|【[^】]*】)")
 MARKS: Final = {
     Support.PARTIAL: " *(partly supported)*",
     Support.UNSUPPORTED: " *(not supported by the cited words)*",
@@ -37,17 +40,38 @@ class Rendered:
 
 
 def judge(sentence: Sentence, bank: Bank, question: str) -> tuple[Support, tuple[str, ...]]:
-    """Check a sentence against the quotes of its evidence; question and page titles may be used without a quote."""
+    """Check a sentence against the quotes of its evidence.
+
+    What the question or the title of a cited page says needs no quote.
+    """
     evidence = bank.quotes(sentence.evidence)
-    context = " ".join((question, *dict.fromkeys(e.source.title for e in evidence)))
-    return support(sentence.text, [e.quote for e in evidence], context)
+    return support(sentence.text, [e.quote for e in evidence], _context(question, evidence))
+
+
+def _context(question: str, evidence: Sequence[Evidence]) -> str:
+    return " ".join((question, *dict.fromkeys(e.source.title for e in evidence)))
+
+
+def bare(text: str, quotes: Sequence[str] = ()) -> str:
+    """Return `text` on one line, without markers and links that a model wrote by itself.
+
+    '[7]', '【3†source】' and addresses would look like citations and are none; an address that a
+    quote contains stays.
+    """
+
+    def unless_quoted(match: re.Match[str]) -> str:
+        return match[0] if any(match[0].strip("<>()") in quote for quote in quotes) else ""
+
+    text = _URL.sub(unless_quoted, _LINK.sub(r"\1", text))
+    text = _MARKER.sub("", text)
+    return re.sub(r"\s+([.,;:!?])(?=\s|$)", r"\1", " ".join(text.split()))
 
 
 def adopt(sentence: Sentence, bank: Bank, question: str) -> Sentence | None:
     """Give a sentence that cites nothing the evidence that carries it.
 
-    A sentence that states no number may stand without (it only connects); one that does and is carried by nothing
-    in the bank is dropped: None.
+    A sentence that states no number may stand without (it only connects); one that does and is
+    carried by nothing in the bank is dropped: None.
     """
     if not numbers(sentence.text):
         return sentence
@@ -78,27 +102,45 @@ class Renderer:
             paragraphs[-1].append(self._sentence(sentence, draft.title))
         if paragraphs:
             text = "\n\n".join(" ".join(p) for p in paragraphs)
-            self.result.sections.append(Section(draft.title, text))
+            self.result.sections.append(Section(bare(draft.title), text))
 
     def _sentence(self, sentence: Sentence, section: str) -> str:
         by_id = {item.id: item.learning for item in self._bank.items}
         learnings = [by_id[i] for i in dict.fromkeys(sentence.evidence) if i in by_id]
-        if not learnings:
+        evidence = [e for x in learnings for e in x.evidence]
+        sentence = replace(sentence, text=bare(sentence.text, [e.quote for e in evidence]))
+        if not evidence:
             return sentence.text
         judged, gone = judge(sentence, self._bank, self._question)
-        citations = tuple(c for x in learnings for c in self._cite(x.evidence))
-        self.result.claims.append(Claim(sentence.text, section, judged, citations, gone))
+        needed = self._needed(sentence.text, evidence)
+        citations = tuple(c for x in learnings for c in self._cite(x.evidence, needed))
+        self.result.claims.append(Claim(sentence.text, bare(section), judged, citations, gone))
         return sentence.text + self._markers(citations) + MARKS.get(judged, "")
+
+    def _needed(self, text: str, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """Return the evidence without which more of the sentence would be missing from its quotes."""
+        context = _context(self._question, evidence)
+        needed: list[Evidence] = []
+        gone = missing(text, [], context)
+        for e in evidence:
+            now = missing(text, [*(n.quote for n in needed), e.quote], context)
+            if len(now) < len(gone):
+                needed.append(e)
+                gone = now
+        return needed
 
     def conflicts(self, title: str, conflicts: Sequence[Conflict]) -> None:
         """Add a section that shows both sides of each conflict, the preferred one first."""
         lines: list[str] = []
         for conflict in conflicts:
+            here, there = (
+                {e.sha256 for e in x.evidence} for x in (conflict.preferred, conflict.other)
+            )
+            if there <= here:
+                continue  # the page is at odds with itself, or a learning was misread
             first = self._cite(conflict.preferred.evidence)
             second = self._cite(conflict.other.evidence)
-            if {c.reference for c in first} >= {c.reference for c in second}:
-                continue
-            text = conflict.preferred.text
+            text = bare(conflict.preferred.text)
             against = f"{_origin(conflict.other)} gives {_other_value(conflict)}."
             self.result.claims.append(
                 Claim(text, title, Support.CONFLICTING, (*first, *second))
@@ -107,19 +149,23 @@ class Renderer:
         if lines:
             self.result.sections.append(Section(title, "\n".join(lines)))
 
-    def _cite(self, evidence: Sequence[Evidence]) -> tuple[Citation, ...]:
-        cited: dict[int, Citation] = {}
+    def _cite(
+        self, evidence: Sequence[Evidence], needed: Sequence[Evidence] = ()
+    ) -> tuple[Citation, ...]:
+        """Cite what is needed; fill up to two pages with the first quote of each."""
+        cited: dict[tuple[str, int], Citation] = {}
+        pages = {e.sha256 for e in evidence if e in needed}
         for e in evidence:
-            n = self._reference(e)
-            if n is not None and len(cited) < _PER_ITEM:
-                cited.setdefault(n, Citation(n, e.quote, e.start, e.end))
-            if len(cited) == _PER_ITEM:
-                break
+            if e not in needed and (e.sha256 in pages or len(pages) >= _PER_ITEM):
+                continue
+            pages.add(e.sha256)
+            citation = Citation(self._reference(e), e.quote, e.start, e.end)
+            cited.setdefault((e.sha256, e.start), citation)
         return tuple(cited.values())
 
     def _reference(self, evidence: Evidence) -> int:
-        key = same_page(evidence.source.url)
-        n = self._numbers.get(key) or self._numbers.get(evidence.sha256)
+        """Number the page: by its saved text, which the offsets of its quotes point into."""
+        n = self._numbers.get(evidence.sha256)
         if n is None:
             n = len(self.result.references) + 1
             source = evidence.source
@@ -133,7 +179,7 @@ class Renderer:
                     evidence.sha256,
                 )
             )
-            self._numbers[key] = self._numbers[evidence.sha256] = n
+            self._numbers[evidence.sha256] = n
         return n
 
     @staticmethod

@@ -1,12 +1,13 @@
-"""Turn the evidence bank into a checked report: write, bind, check, rewrite once, number, render."""
+"""Turn the evidence bank into a checked report: write, bind, check, rewrite once, render."""
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
 from .citations import Renderer, adopt, judge
-from .errors import DeepResearchError
+from .errors import BadAnswer, DeepResearchError
 from .events import Event, Kind
 from .merge import Bank
 from .model import Brief
@@ -35,19 +36,30 @@ class Composer:
     async def compose(
         self, report: Report, brief: Brief, bank: Bank, scope: Scope, until: float | None
     ) -> None:
-        """Fill in body, sections, claims and references; `until` is a time of the event loop's clock, or None."""
+        """Fill in body, sections, claims and references.
+
+        Args:
+            report: What is filled in; its status becomes 'partial' if the writer fails.
+            brief: What was asked for.
+            bank: What may be cited.
+            scope: On whose account the writer works.
+            until: Time of the event loop's clock at which writing has to end, or None.
+        """
         self.emit(Event(Kind.WRITING, data={"learnings": len(bank.items)}))
         try:
             async with asyncio.timeout_at(until):
-                drafts = await self.writer.write(brief, bank, scope)
-                drafts = await self._checked(drafts, brief, bank, scope)
+                written = await self.writer.write(brief, bank, scope)
+            drafts = self._bound(written, bank, brief)
+            with suppress(TimeoutError):  # then what failed the check is marked, not said again
+                async with asyncio.timeout_at(until):
+                    drafts = await self._mended(drafts, brief, bank, scope)
         except (DeepResearchError, TimeoutError) as error:
-            reason = str(error) or "no time left"
+            reason = str(error).rstrip(".") or "no time left"
             self.emit(Event(Kind.WARNING, data={"message": f"written without a model: {reason}"}))
             report.notes = (*report.notes, f"Written without a language model: {reason}.")
             if report.status is RunStatus.COMPLETE:
                 report.status, report.stop_reason = RunStatus.PARTIAL, f"writer: {reason}"
-            drafts = await self.plain.write(brief, bank, scope)
+            drafts = list(await self.plain.write(brief, bank, scope))
         renderer = Renderer(bank, brief.question)
         for draft in drafts:
             renderer.section(draft)
@@ -58,14 +70,32 @@ class Composer:
         report.claims = tuple(rendered.claims)
         report.references = tuple(rendered.references)
 
-    async def _checked(
-        self, drafts: Sequence[DraftSection], brief: Brief, bank: Bank, scope: Scope
-    ) -> list[DraftSection]:
-        """Bind loose sentences, drop what nothing carries, have failed ones said again once."""
+    @staticmethod
+    def _bound(drafts: Sequence[DraftSection], bank: Bank, brief: Brief) -> list[DraftSection]:
+        """Bind loose sentences, drop what nothing carries.
+
+        Raises:
+            BadAnswer: Not one sentence is left that can be cited.
+        """
+
+        def one(sentence: Sentence) -> Sentence | None:
+            if not sentence.text.strip():
+                return None
+            if bank.quotes(sentence.evidence):
+                return sentence
+            return adopt(replace(sentence, evidence=()), bank, brief.question)
+
         bound = [
-            replace(d, sentences=tuple(b for s in d.sentences if (b := self._bound(s, bank, brief))))
-            for d in drafts
+            replace(d, sentences=tuple(b for s in d.sentences if (b := one(s)))) for d in drafts
         ]
+        if not any(s.evidence for d in bound for s in d.sentences):
+            raise BadAnswer("the writer cited nothing of what was found")
+        return bound
+
+    async def _mended(
+        self, bound: list[DraftSection], brief: Brief, bank: Bank, scope: Scope
+    ) -> list[DraftSection]:
+        """Have sentences that fail the check said again, once, all at the same time."""
         failed: dict[tuple[int, int], tuple[Sentence, tuple[str, ...]]] = {}
         for i, draft in enumerate(bound):
             for j, sentence in enumerate(draft.sentences):
@@ -87,18 +117,10 @@ class Composer:
             for i, draft in enumerate(bound)
         ]
 
-    @staticmethod
-    def _bound(sentence: Sentence, bank: Bank, brief: Brief) -> Sentence | None:
-        if not sentence.text.strip():
-            return None
-        if bank.quotes(sentence.evidence):
-            return sentence
-        return adopt(replace(sentence, evidence=()), bank, brief.question)
-
     async def _again(
         self, sentence: Sentence, gone: Sequence[str], bank: Bank, brief: Brief, scope: Scope
     ) -> Sentence:
-        """Return the better of the old and the new wording; a failed rewrite leaves the old one, marked later."""
+        """Return the better of both wordings; a failed rewrite leaves the old one, marked later."""
         try:
             new = await self.writer.rewrite(sentence, gone, bank, brief, scope)
         except DeepResearchError:
@@ -108,4 +130,4 @@ class Composer:
         order = (Support.VERIFIED, Support.PARTIAL, Support.UNSUPPORTED)
         old_rank = order.index(judge(sentence, bank, brief.question)[0])
         new_rank = order.index(judge(new, bank, brief.question)[0])
-        return new if new_rank < old_rank else sentence
+        return replace(new, paragraph=sentence.paragraph) if new_rank < old_rank else sentence

@@ -1,76 +1,95 @@
-"""Quotes: finding a model's words in the saved text, mending near misses, and asking whether they carry a sentence."""
+"""Quotes: find a model's words in the saved text, mend near misses, ask if they carry a sentence."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Final
 
 from .model import Evidence, Learning
 from .passages import Excerpt
+from .quantities import Quantity, quantities, spoken_dates
 from .report import Support
-from .text import STOPWORDS, Span, fold, likeness, names, numbers, stem, terms, words
+from .text import STOPWORDS, Span, likeness, names, numbers, stem, terms, words
 
 _EQUAL: Final = str.maketrans(
     {
-        **dict.fromkeys("‘’‚‛′`´", "'"),
-        **dict.fromkeys("“”„‟″«»「」『』", '"'),
+        **dict.fromkeys("‘’‚‛′`´\"“”„‟″«»「」『』", "'"),
         **dict.fromkeys("‐‑‒–—―−﹣－", "-"),
-        **dict.fromkeys("\u00a0\u202f\u2007\u2009\u3000", " "),
-        "…": "...",
     }
 )
 _DROPPED: Final = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
-_UNIT = re.compile(
-    r"(\d[\d,. ]*)\s?(%|°\s?[CFK]\b|[a-zA-Zµμ°]+(?:/[a-zA-Z]+)?)", re.UNICODE
-)
+_HYPHENS = re.compile(r"(?<=[^\W\d_])-+(?=[^\W\d_])|(?<=-)-+")
+_WRAPPING = re.compile(r"^[\s\"'“”‘’«»„]*(?:(?:\.{3}|…)\s*)?|(?:\s*(?:\.{3}|…))?[\s\"'“”‘’«»„]*$")
 _MENDABLE: Final = 0.5
+_UNRELATED: Final = 0.2
+_LOOSE: Final = 0.4
+_YEARS: Final = range(1000, 2101)
 
 
 def find_quote(text: str, quote: str) -> Span | None:
     """Return where `quote` stands in `text`, or None.
 
-    White space, kinds of quotes and dashes, letter case, invisible characters and hyphenation at line ends make no
-    difference; words and numbers do. The span points into `text` as it is.
+    White space, kinds of quotes and dashes, letter case, ligatures, invisible characters, hyphens
+    inside words and at line ends, and quotation marks or dots round the quote make no difference;
+    words and numbers do: 'costs 5' does not stand in 'costs 50'. The span points into `text` as it
+    is.
     """
-    exact = text.find(quote) if quote.strip() else -1
-    if exact >= 0:
-        return exact, exact + len(quote)
-    needle, _ = _normal(quote.strip().strip("\"'“”‘’"))
-    if not needle:
-        return None
+    quote = _WRAPPING.sub("", quote)
+    at = text.find(quote) if quote else -1
+    if at >= 0 and _whole(text, at, at + len(quote)):
+        return at, at + len(quote)
+    needle, _ = _normal(quote)
     hay, origin = _normal(text)
-    at = hay.find(needle)
-    if at < 0:
-        return None
-    return origin[at], origin[at + len(needle) - 1] + 1
+    at = hay.find(needle) if needle else -1
+    while at >= 0:
+        start, end = origin[at], origin[at + len(needle) - 1] + 1
+        if _whole(text, start, end) and _normal(text[start:end])[0] == needle:
+            return start, end
+        at = hay.find(needle, at + 1)
+    return None
 
 
+def _whole(text: str, start: int, end: int) -> bool:
+    """Tell whether no word and no number is cut at either end of the span."""
+    return not (_glued(text, start) or _glued(text, end))
+
+
+def _glued(text: str, at: int) -> bool:
+    """Tell whether a word or number goes on over `at`; scripts without case have no spaces to tell."""
+    if not 0 < at < len(text):
+        return False
+    before, after = text[at - 1], text[at]
+    if after.isdecimal():
+        return before.isdecimal() or (before in ".," and text[max(0, at - 2)].isdecimal())
+    if after in ".,":
+        return before.isdecimal() and text[at + 1 : at + 2].isdecimal()
+    return all(c.lower() != c.upper() for c in (before, after))
+
+
+@lru_cache(maxsize=16)
 def _normal(text: str) -> tuple[str, list[int]]:
-    """Return the text with everything dropped that must not matter, and the origin of each character left."""
+    """Return the text without all that must not matter, and the origin of each character left."""
     out: list[str] = []
     origin: list[int] = []
     for i, raw in enumerate(text):
-        if raw in _DROPPED or raw.isspace() or raw in "\u00a0\u202f":
+        if raw in _DROPPED or raw.isspace():
             continue
-        for char in raw.translate(_EQUAL).casefold():
-            if char == "-" and _breaks_word(text, i):
-                continue
+        for char in unicodedata.normalize("NFKD", raw.translate(_EQUAL)).casefold():
             if not char.isspace():
                 out.append(char)
                 origin.append(i)
+    joined = "".join(out)
+    for match in reversed(list(_HYPHENS.finditer(joined))):
+        del out[match.start() : match.end()], origin[match.start() : match.end()]
     return "".join(out), origin
 
 
-def _breaks_word(text: str, i: int) -> bool:
-    """Tell whether the hyphen at `i` only divides a word over two lines."""
-    after = text[i + 1 : i + 4]
-    return after.lstrip(" ").startswith("\n") and text[i - 1 : i].isalpha()
-
-
 def best_excerpt(claim: str, excerpts: Sequence[Excerpt]) -> Excerpt | None:
-    """Return the sentence that says most nearly what `claim` says, with all of its numbers; None if none is near."""
+    """Return the sentence nearest to what `claim` says, with all of its numbers; None if none is."""
     wanted = set(numbers(claim))
     best: Excerpt | None = None
     best_score = _MENDABLE
@@ -89,74 +108,90 @@ def _sequence(a: str, b: str) -> float:
 
 
 def missing(sentence: str, quotes: Iterable[str], context: str = "") -> tuple[str, ...]:
-    """Return what `sentence` states and its quotes do not contain: numbers, units behind numbers, names.
+    """Return what `sentence` states and its quotes do not contain: numbers, their units, names.
+
+    '5 million' and '5,000,000', '$' and 'dollars', '%' and 'percent', '2021-05-09' and 'May 9, 2021'
+    are equal; '5 million dollars' and '5 million euros' are not.
 
     Args:
         sentence: The sentence to be carried.
         quotes: The words that it cites.
-        context: Words that may be used without a quote: the question and the titles of the cited pages.
+        context: Words that may be used without a quote: the question, the titles of the cited pages.
     """
-    carried = " ".join(quotes)
-    have = set(numbers(carried))
-    gone = [n for n in dict.fromkeys(numbers(sentence)) if n not in have and not _in_context(n, context)]
-    units = _units(carried)
-    for number, unit in _units(sentence).items():
-        known = units.get(number)
-        if number in have and known and unit not in known and not unit <= known:
-            gone.append(f"{number} {min(unit)}")
+    sentence = spoken_dates(sentence)
+    carried = spoken_dates(" ".join(quotes))
+    context = spoken_dates(context)
     known_words = {stem(w) for w in words(f"{carried} {context}")}
+    have = quantities(carried)
+    given = quantities(context)
+    gone: list[str] = []
+    for stated in quantities(sentence):
+        same = [q for q in have if q.value == stated.value] or [
+            q for q in given if q.value == stated.value
+        ]
+        if not same:
+            gone.append(stated.number if stated.number == stated.value else stated.shown)
+        elif not any(_same_unit(stated, q, known_words) for q in same):
+            gone.append(stated.shown)
     for name in names(sentence):
         lacking = [
-            w for w in words(name) if stem(w) not in known_words and w not in STOPWORDS and not w.isdigit()
+            w
+            for w in words(name)
+            if stem(w) not in known_words and w not in STOPWORDS and not w.isdigit()
         ]
         if lacking and not _opens(sentence, name):
             gone.append(name)
     return tuple(dict.fromkeys(gone))
 
 
-def _in_context(number: str, context: str) -> bool:
-    return number in set(numbers(context)) or number in words(context)
+def _same_unit(stated: Quantity, known: Quantity, known_words: set[str]) -> bool:
+    """Tell whether a quote's number counts what the sentence's does, as far as both say what.
 
-
-def _units(text: str) -> dict[str, set[str]]:
-    """Map each number to the units that follow it (stemmed)."""
-    found: dict[str, set[str]] = {}
-    for raw, unit in _UNIT.findall(text):
-        for number in numbers(raw.strip()):
-            word = stem(fold(unit))
-            if word not in STOPWORDS:
-                found.setdefault(number, set()).add(word)
-    return found
+    A word that is no unit of measure may stand elsewhere in the quotes; behind a year it says
+    nothing about the year.
+    """
+    if stated.unit in {"", known.unit}:
+        return True
+    if stated.measured:
+        return not known.measured and stated.unit in known_words
+    year = stated.number.isdigit() and int(stated.number) in _YEARS
+    return year or not known.unit or stated.unit in known_words
 
 
 def _opens(sentence: str, name: str) -> bool:
-    """A single capitalised word at the start of a sentence is rarely a name."""
+    """Tell whether `name` only opens the sentence: a single capitalised word there is rarely a name."""
     return " " not in name and sentence.lstrip("\"'“(").startswith(name) and name.isalpha()
 
 
-def support(sentence: str, quotes: Sequence[str], context: str = "") -> tuple[Support, tuple[str, ...]]:
+def support(
+    sentence: str, quotes: Sequence[str], context: str = ""
+) -> tuple[Support, tuple[str, ...]]:
     """Judge how well the quotes carry the sentence; also return what is missing.
 
-    Verified: every number, unit and name is there and the words overlap. Partial: something is missing.
-    Unsupported: no number of the sentence is there, or the words have next to nothing in common.
+    Verified: every number, unit and name is there and the words overlap. Partial: something is
+    missing. Unsupported: no number of the sentence is there, or the words have next to nothing in
+    common; without any quote always.
     """
     gone = missing(sentence, quotes, context)
-    said = set(terms(sentence)) - set(terms(context))
+    said = set(terms(sentence))
+    said = said - set(terms(context)) or said
     carried = {t for quote in quotes for t in terms(quote)}
-    overlap = len(said & carried) / len(said) if said else 1.0
+    overlap = len(said & carried) / len(said) if said else float(bool(carried))
     stated = set(numbers(sentence))
-    if overlap < 0.2 or (stated and stated <= set(gone)):
+    if overlap < _UNRELATED or (stated and stated <= set(gone)):
         return Support.UNSUPPORTED, gone
-    if gone or overlap < 0.4:
+    if gone or overlap < _LOOSE:
         return Support.PARTIAL, gone
     return Support.VERIFIED, ()
 
 
-def grounded(text: str, excerpts: Sequence[Excerpt], pool: Sequence[Excerpt], context: str) -> Learning | None:
+def grounded(
+    text: str, excerpts: Sequence[Excerpt], pool: Sequence[Excerpt], context: str
+) -> Learning | None:
     """Bind a learning to the sentences it points at, or mend it; None if no sentence carries it.
 
-    If the sentences lack a number, name or unit of the text, the best matching sentence of `pool` is tried; if that
-    fails too, the sentences speak for themselves and replace the text.
+    If the sentences lack a number, name or unit of the text, the best matching sentence of `pool` is
+    tried; if that fails too, the sentences speak for themselves and replace the text.
     """
     text = " ".join(text.split())
     chosen = list(excerpts)

@@ -1,4 +1,4 @@
-"""From the tree to the evidence bank: equal learnings become one, disagreeing ones a conflict, order is the planner's."""
+"""From tree to evidence bank: equal learnings become one, disagreeing ones a conflict, in tree order."""
 
 from __future__ import annotations
 
@@ -11,10 +11,20 @@ from .model import Evidence, Learning, ResearchNode
 from .report import Conflict
 from .text import fold, likeness, names, numbers, terms
 
-_AS_OF = re.compile(r"^\s*(?:as of|as at|by|in|since)\s+(?:\w+\s+)?(\d{4})\s*,\s*", re.IGNORECASE)
+_AS_OF = re.compile(
+    r"^\s*(?:as of|as at|by|in|since)\s+(?:\w+\s+){0,3}?(\d{4})\s*,\s*"
+    r"|,?\s*\bas (?:of|at)\s+(?:\w+\s+){0,3}?(\d{4})\b",
+    re.IGNORECASE,
+)
+_SERIAL = re.compile(
+    r"\s(\d{1,3})(?![\d%,.]*\d|\s?(?:[%°]|(?:thousand|million|billion|trillion|percent|per cent)\b))"
+)
+_MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*$", re.IGNORECASE)
+_NOT = re.compile(r"\b(?:not|no|never|neither|nor|without|cannot)\b|n['’]t\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
 _SAME: Final = 0.9
 _SAME_SUBJECT: Final = 0.8
+_FEWEST_TERMS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +79,22 @@ def _united(learnings: Iterable[Learning]) -> list[Learning]:
             bucket.append(len(kept))
             kept.append(learning)
             continue
-        first = kept[twin]
-        places = {(e.sha256, e.start): e for e in (*first.evidence, *reversed(learning.evidence))}
-        for e in first.evidence:
-            places[e.sha256, e.start] = e
-        kept[twin] = replace(first, evidence=tuple(places.values()))
+        places: dict[tuple[str, int], Evidence] = {}
+        for e in (*kept[twin].evidence, *learning.evidence):
+            places.setdefault((e.sha256, e.start), e)
+        kept[twin] = replace(kept[twin], evidence=tuple(places.values()))
     return kept
 
 
 def _same(a: Learning, b: Learning) -> bool:
     if fold(a.text) == fold(b.text):
         return True
+    if bool(_NOT.search(a.text)) != bool(_NOT.search(b.text)):
+        return False
     if {(e.sha256, e.start) for e in a.evidence} & {(e.sha256, e.start) for e in b.evidence}:
         return likeness(a.text, b.text) >= _SAME_SUBJECT
-    return likeness(a.text, b.text) >= _SAME and set(_proper(a.text)) == set(_proper(b.text))
+    # The order of names tells who did it to whom.
+    return likeness(a.text, b.text) >= _SAME and _proper(a.text) == _proper(b.text)
 
 
 def _proper(text: str) -> tuple[str, ...]:
@@ -90,74 +102,100 @@ def _proper(text: str) -> tuple[str, ...]:
 
 
 def _conflicts(learnings: list[Learning]) -> tuple[list[Conflict], set[int]]:
-    """Find learnings that say the same of the same thing with other numbers; return them and who lost."""
+    """Find learnings that say the same of the same thing with other numbers.
+
+    Returns the conflicts, each with the winner of all on its preferred side, and the ids of who lost.
+    """
     masked = [_Masked.of(x) for x in learnings]
     rows: dict[str, list[int]] = {}
     for i, m in enumerate(masked):
         for term in m.terms:
             rows.setdefault(term, []).append(i)
-    found: list[Conflict] = []
-    lost: set[int] = set()
+    beaten: dict[int, tuple[int, str]] = {}
     for i, j in _pairs(masked, rows):
-        if id(learnings[i]) in lost or id(learnings[j]) in lost:
-            continue
-        newer, older, reason = _prefer(learnings[i], masked[i], learnings[j], masked[j])
-        found.append(Conflict(newer, older, reason))
-        lost.add(id(older))
-    return found, lost
+        if i not in beaten and j not in beaten:
+            first, reason = _prefer(learnings[i], masked[i], learnings[j], masked[j])
+            beaten[j if first else i] = (i if first else j), reason
+    found: list[Conflict] = []
+    for loser, (winner, reason) in beaten.items():
+        while winner in beaten:
+            winner, reason = beaten[winner]
+        found.append(Conflict(learnings[winner], learnings[loser], reason))
+    return found, {id(learnings[i]) for i in beaten}
 
 
 @dataclass(frozen=True, slots=True)
 class _Masked:
-    """What a learning says without its numbers: two of these that are equal speak of the same thing."""
+    """What a learning says without its numbers: two that are equal speak of the same thing.
+
+    Attributes:
+        terms: Its words, without numbers.
+        values: Its numbers, without those that belong to names ('Veltran-7', 'Apollo 11').
+        names: The words and numbers of its names.
+        years: The years among its values, if there are other values too: when those held.
+        year: When it was so, as it says itself or as its newest page is dated; 0 if unknown.
+    """
 
     terms: frozenset[str]
     values: frozenset[str]
     names: frozenset[str]
+    years: frozenset[str]
     year: int
 
     @classmethod
     def of(cls, learning: Learning) -> _Masked:
-        dated = _AS_OF.match(learning.text)
+        dated = _AS_OF.search(learning.text)
         text = _AS_OF.sub("", learning.text)
-        identity = frozenset(n for name in names(text) for n in numbers(f" {name.replace('-', ' ')}"))
+        proper = [name + _serial(name, text) for name in names(text)]
+        identity = {n for name in proper for n in numbers(name.replace("-", " "))}
+        values = frozenset(numbers(text)) - identity
+        dates = frozenset(v for v in values if _YEAR.fullmatch(v))
         said = frozenset(t for t in terms(text) if not t.isdigit())
         published = max((e.source.published[:4] for e in learning.evidence), default="")
-        year = int(dated.group(1)) if dated else int(published) if published.isdigit() else 0
+        when = (dated[1] or dated[2]) if dated else published
+        year = int(when) if when.isdecimal() else 0
         return cls(
             said,
-            frozenset(numbers(text)) - identity,
-            frozenset(w for name in names(text) for w in fold(name).split()),
+            values,
+            frozenset(w for name in proper for w in fold(name).split()),
+            dates if values > dates else frozenset(),
             year,
         )
+
+
+def _serial(name: str, text: str) -> str:
+    """Return the number that belongs to a name, as in 'Apollo 11', with a space before it, or ''."""
+    match = _SERIAL.match(text, text.find(name) + len(name))
+    return f" {match[1]}" if match and not _MONTH.search(name) else ""
 
 
 def _pairs(masked: Sequence[_Masked], rows: dict[str, list[int]]) -> Iterator[tuple[int, int]]:
     """Yield pairs (i < j) that give the same thing different values."""
     for i, a in enumerate(masked):
-        if not a.values or len(a.terms) < 2:
+        if not a.values or len(a.terms) < _FEWEST_TERMS:
             continue
         rare = sorted(a.terms, key=lambda t: (len(rows[t]), t))[:3]
         near = sorted({j for term in rare for j in rows[term] if j > i})
         for j in near:
             b = masked[j]
-            if not b.values or a.values <= b.values or b.values <= a.values or a.names != b.names:
+            if a.values <= b.values or b.values <= a.values or a.names != b.names:
+                continue
+            if a.years and b.years and not a.years & b.years:
                 continue
             if len(a.terms & b.terms) / len(a.terms | b.terms) >= _SAME_SUBJECT:
                 yield i, j
 
 
-def _prefer(
-    a: Learning, ma: _Masked, b: Learning, mb: _Masked
-) -> tuple[Learning, Learning, str]:
-    """Prefer the newer date, then more independent pages, then the earlier place in the tree."""
-    if ma.year != mb.year and ma.year and mb.year:
-        newer, older = (a, b) if ma.year > mb.year else (b, a)
-        return newer, older, f"{max(ma.year, mb.year)} is newer than {min(ma.year, mb.year)}"
-    if len(a.evidence) != len(b.evidence):
-        more, fewer = (a, b) if len(a.evidence) > len(b.evidence) else (b, a)
-        return more, fewer, f"{len(more.evidence)} pages against {len(fewer.evidence)}"
-    return a, b, "same age and support; the first found is shown first"
+def _prefer(a: Learning, ma: _Masked, b: Learning, mb: _Masked) -> tuple[bool, str]:
+    """Tell whether `a` is preferred, and why: the newer date, then more pages, then the tree's order."""
+    old, new = sorted((ma.year, mb.year))
+    if old and old != new:
+        return ma.year == new, f"{new} is newer than {old}"
+    pages_a, pages_b = (len({e.sha256 for e in x.evidence}) for x in (a, b))
+    few, many = sorted((pages_a, pages_b))
+    if few != many:
+        return pages_a == many, f"{many} pages against {few}"
+    return True, "same age and support; the first found is shown first"
 
 
 def fit(

@@ -1,21 +1,24 @@
 """How a run ended and what it could not find."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 from .merge import Bank
 from .model import Brief, Failure, ResearchNode, Status
 from .report import RunStatus
-from .text import likeness, terms
+from .text import terms
 
 _ANSWERED = 0.34
 _MOST_GAPS = 8
+_OUTAGES = frozenset({"auth", "rate_limited", "unavailable", "timeout", "provider"})
 
 
 def outcome(root: ResearchNode, bank: Bank, *, late: bool, stopped: bool) -> tuple[RunStatus, str]:
     """Return the run's status and stop reason.
 
-    Reasons: 'cancelled', 'deadline', 'budget', 'no_evidence', 'depth', 'no_follow_ups', 'saturated', or the kind and
-    message of the failure that left nothing to report.
+    Reasons: 'cancelled', 'deadline', 'budget', 'no_evidence'; 'depth' if the tree grew as deep as it
+    may, else the planner's most frequent word ('saturated', 'no_follow_ups') or 'done'; or the kind
+    and message of the failure that ended the run or left nothing to report.
     """
     nodes = list(root.walk())
     budget = any(
@@ -34,22 +37,29 @@ def outcome(root: ResearchNode, bank: Bank, *, late: bool, stopped: bool) -> tup
         return RunStatus.PARTIAL, "budget"
     if root.failure:
         return RunStatus.PARTIAL, f"{root.failure.kind}: {root.failure.message}"
+    return RunStatus.COMPLETE, _usual_stop(nodes)
+
+
+def _usual_stop(nodes: Iterable[ResearchNode]) -> str:
     stops = Counter(n.decision.stop for n in nodes if n.decision.stop)
-    return RunStatus.COMPLETE, "depth" if stops["depth"] else max(stops, key=lambda s: stops[s], default="done")
+    return "depth" if stops["depth"] else max(stops, key=lambda s: stops[s], default="done")
 
 
 def _fatal(root: ResearchNode) -> Failure | None:
-    """The failure that kept the run from finding anything: the root's own, or one that all branches share."""
+    """Return the failure that kept the run from finding anything.
+
+    The root's own; or, if all branches failed, the first one's; or, if the root had no branches, the
+    first search or page that an outage kept from it.
+    """
     if root.failure and root.failure.kind != "budget":
         return root.failure
     branches = root.children
     failed = [n.failure for n in branches if n.failure and n.failure.kind != "budget"]
     if branches and len(failed) == len(branches):
         return failed[0]
-    broken = [f for n in root.walk() for f in n.findings.failures]
-    if not branches and any(f.kind in {"auth", "unavailable", "timeout", "provider"} for f in broken):
-        return broken[0]
-    return None
+    if branches:
+        return None
+    return next((f for f in root.findings.failures if f.kind in _OUTAGES), None)
 
 
 def failures(root: ResearchNode) -> tuple[Failure, ...]:
@@ -63,7 +73,7 @@ def failures(root: ResearchNode) -> tuple[Failure, ...]:
 
 
 def gaps(root: ResearchNode, brief: Brief, bank: Bank) -> tuple[str, ...]:
-    """Return what the report should have and has not: headings without evidence, branches that brought nothing."""
+    """Return what is missing: headings without evidence, then branches that brought nothing."""
     said = [item.learning.text for item in bank.items]
     open_headings = [h for h in brief.outline if not any(_touches(h, text) for text in said)]
     barren = [
@@ -76,4 +86,4 @@ def gaps(root: ResearchNode, brief: Brief, bank: Bank) -> tuple[str, ...]:
 
 def _touches(heading: str, text: str) -> bool:
     wanted = set(terms(heading))
-    return not wanted or len(wanted & set(terms(text))) / len(wanted) >= _ANSWERED or likeness(heading, text) >= _ANSWERED
+    return not wanted or len(wanted & set(terms(text))) / len(wanted) >= _ANSWERED

@@ -1,7 +1,7 @@
-"""One run from question to report: brief, grow the tree, merge, write, check. A report always comes out, with a reason.
+"""One run from question to report. A report always comes out, with a reason why it ended.
 
-    brief ──► tree ──► merge ──► write ──► check ──► report
-    └─ budget of research ─┘    └─ reserve of writing ─┘
+brief ──► tree ──► merge ──► write ──► check ──► report
+└─ budget of research ─┘    └─ reserve of writing ─┘
 """
 
 import asyncio
@@ -25,7 +25,8 @@ class Limits:
 
     Attributes:
         shape: Breadth and depth of the tree.
-        budget: Money, tokens, calls, searches and pages; what is not named is unlimited.
+        budget: Money, tokens, calls, searches and pages; what is not named is unlimited. It is
+            spent by the run.
         seconds: Wall time of the whole run, or None.
         writer_share: Part (0 to 1) of money, tokens, calls and time that is kept for writing.
     """
@@ -143,7 +144,7 @@ class Supervisor:
         return found[0], False
 
     async def _brief(self, question: str, scope: Scope) -> Brief:
-        """Ask for a brief; without one the bare question has to do, and the tree will meet the same error."""
+        """Ask for a brief; without one the bare question has to do (the tree meets what is broken)."""
         try:
             brief = await self.planner.brief(question, scope)
         except DeepResearchError as error:

@@ -22,7 +22,8 @@ class Tree:
         planner: Decides what to ask below a node.
         emit: The run's event stream.
         permits: How many nested researchers work at once, in the whole tree.
-        floor: What one node needs at least, as budget amounts; no child is started with less.
+        floor: What one node needs at least, as budget amounts: no more children are started than
+            what is left pays for.
     """
 
     researcher: Researcher
@@ -66,11 +67,13 @@ class Tree:
             decision = await self.planner.decide(node, brief, shape, scope)
         except BudgetExceeded:
             decision = Decision(stop="budget")
-        affordable = decision.delegate[: scope.budget.affords(self.floor)]
-        if decision.delegate and not affordable:
-            decision = Decision(stop="budget")
-        elif len(affordable) < len(decision.delegate):
+        # A planner may be a language model: the shape is kept here, whatever it says.
+        allowed = decision.delegate[: shape.breadth if shape.depth > 0 else 0]
+        affordable = allowed[: scope.budget.affords(self.floor)]
+        if len(affordable) < len(allowed):
             decision = Decision(affordable, stop="budget")
+        elif len(allowed) < len(decision.delegate):
+            decision = Decision(allowed, stop="" if allowed else "depth")
         self.emit(
             Event(
                 Kind.DECIDED,
@@ -85,10 +88,12 @@ class Tree:
     ) -> None:
         children = node.branch(node.decision.delegate)
         shares = budget.split(len(children))
-        async with asyncio.TaskGroup() as group:
-            for child, share in zip(children, shares, strict=True):
-                group.create_task(self.investigate(child, brief, shape.deeper(), share))
-        budget.reclaim(shares)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for child, share in zip(children, shares, strict=True):
+                    group.create_task(self.investigate(child, brief, shape.deeper(), share))
+        finally:
+            budget.reclaim(shares)
 
     def _move(self, node: ResearchNode, status: Status, failure: Failure | None = None) -> None:
         """Set the node's status and tell whoever watches."""

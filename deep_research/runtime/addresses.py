@@ -6,6 +6,7 @@ and https://www.iana.org/assignments/iana-ipv6-special-registry).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
@@ -23,6 +24,7 @@ _NOT_PUBLIC_6: Final = tuple(
     map(IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"))
 )
 _NAT64: Final = IPv6Network("64:ff9b::/96")  # RFC 6052: the last four bytes are an IPv4 address
+_NO_HOST: Final = re.compile(r"[/\\?#@]")
 _LOW_32: Final = 0xFFFF_FFFF
 
 
@@ -67,7 +69,7 @@ class AllowList:
             self._networks.append((network, None))
             return
         try:
-            parts = urls.split(f"http://{entry}")
+            parts = urls.split(f"http://{'' if _NO_HOST.search(entry) else entry}")
         except ValueError as error:
             raise ConfigError(
                 f"network.allow_hosts: {entry!r} is no host, address or network;"

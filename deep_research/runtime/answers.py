@@ -60,7 +60,8 @@ class Response:
 def retry_after(value: str | None) -> float | None:
     """Read a Retry-After header: seconds, or a date.
 
-    See https://www.rfc-editor.org/rfc/rfc9110#field.retry-after. Returns seconds from now, at least 0, or None if there is nothing to read.
+    See https://www.rfc-editor.org/rfc/rfc9110#field.retry-after. Returns seconds from now, at
+    least 0, or None if there is nothing to read.
     """
     if not value:
         return None
@@ -82,7 +83,7 @@ def page(response: Response) -> Response:
     """
     _check(response)
     if "cf-mitigated" in response.headers:
-        # https://developers.cloudflare.com/cloudflare-challenges/ ("Detect a Challenge Page response")
+        # https://developers.cloudflare.com/cloudflare-challenges/ ("Detect a Challenge Page")
         raise PageUnreadable(f"{response.url} stands behind a wall: a Cloudflare challenge")
     if not _is_success(response.status):
         raise PageUnreadable(f"{response.url} answered {response.status}")

@@ -232,7 +232,9 @@ class Http:
         except TimeoutError as error:
             raise ProviderTimeout(f"{url} did not answer in time") from error
         except aiohttp.ClientResponseError as error:
-            raise PageUnreadable(f"{url} answered broken HTTP: {error.message}") from error
+            raise PageUnreadable(
+                f"{url} answered broken HTTP: {shorten(error.message, 200)}"
+            ) from error
         except (aiohttp.ClientError, OSError) as error:
             detail = shorten(str(error), 200) or type(error).__name__
             raise ProviderUnavailable(f"{url} cannot be reached: {detail}") from error
@@ -280,15 +282,17 @@ class _PublicResolver(AbstractResolver):
         self, host: str, port: int = 0, family: AddressFamily = AddressFamily.AF_INET
     ) -> list[ResolveResult]:
         found = await self._inner.resolve(host, port, family)
+        if not found:
+            raise OSError(None, "the name has no address")
         if self._allowed.names(host, port):
             return found
         kept = [r for r in found if self._allowed.permits(r["host"], port)]
-        if found and not kept:
+        if not kept:
             raise _private(f"{host} is {found[0]['host']}, which")
         return kept
 
     async def close(self) -> None:
-        await self._inner.close()
+        """Hold nothing open: whoever made the inner resolver closes it."""
 
 
 def _private(what: str) -> Refused:

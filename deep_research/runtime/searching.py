@@ -106,10 +106,9 @@ class Searching:
             result = await self._attempt(engine, query, path, attempt)
             if not isinstance(result, DeepResearchError):
                 return result
-            wait = self._patience.wait(result, attempt)
-            if isinstance(result, ProviderTimeout):
-                wait = None  # it had its time; others may have answered meanwhile
-            elif isinstance(result, RateLimited):
+            hung = isinstance(result, ProviderTimeout)  # it had its time: not asked again
+            wait = None if hung else self._patience.wait(result, attempt)
+            if isinstance(result, RateLimited):
                 self._rests_until[name] = self._now() + (result.retry_after or _COOL_DOWN)
                 wait = wait if alone else None
             if wait is None:

@@ -63,13 +63,13 @@ def estimate(text: str) -> int:
 def fit(text: str, limit: int) -> str:
     """Return `text` cut to at most `limit` tokens, at a white space if there is one near the cut.
 
-    The beginning is kept; a cut is marked with '[…]'. A limit of 0 or less gives ''.
+    The beginning is kept; a cut is marked with '[…]'. Where not even the mark fits, '' is left.
     """
     if limit <= 0:
         return ""
     if len(text) <= limit // 4 or count(text) <= limit:
         return text
-    low, high = 0, len(text)
+    low, high = 0, min(len(text), 16 * limit)  # no text worth reading has longer tokens
     while low < high:
         middle = (low + high + 1) // 2
         if count(text[:middle] + _CUT) <= limit:

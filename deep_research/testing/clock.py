@@ -12,8 +12,8 @@ T = TypeVar("T")
 def virtual_time(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end on an event loop whose clock jumps to the next thing to do.
 
-    `asyncio.sleep(3600)` returns at once and the loop's time is an hour later, exactly. Real sockets and threads do not
-    wait for that clock: use plugin doubles here, not servers.
+    `asyncio.sleep(3600)` returns at once and the loop's time is an hour later, exactly. Real
+    sockets and threads do not wait for that clock: use plugin doubles here, not servers.
 
     Raises:
         ModuleNotFoundError: The package `looptime` is not installed.

@@ -21,7 +21,7 @@ FETCHED_AT: Final = "2025-01-01T00:00:00+00:00"
 """When fake pages were fetched."""
 
 Answer = str | Mapping[str, Any] | Sequence[Any] | Completion | Exception
-"""What a script may say: text, anything that becomes JSON, a whole completion, or an error to raise."""
+"""What a script may say: text, what becomes JSON, a whole completion, or an error to raise."""
 
 
 @dataclass(slots=True)
@@ -62,7 +62,8 @@ class ScriptedLLM:
     """A language model that follows a script: the first line that fits answers.
 
     Args:
-        script: Lines in order. A bare answer is a `Reply` to one prompt of any kind, a bare function one to all.
+        script: Lines in order. A bare answer is a `Reply` to one prompt of any kind, a bare
+            function one to all.
         model: Name reported in completions.
         cost: Micro-dollars per call, None for an unknown price.
 
@@ -114,22 +115,27 @@ class ScriptedLLM:
             return answer
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
         return Completion(
-            text, self._model, "stop", _tokens(prompt.system + prompt.user), _tokens(text), self._cost
+            text,
+            self._model,
+            "stop",
+            _tokens(prompt.system + prompt.user),
+            _tokens(text),
+            self._cost,
         )
 
     def worst_case(self, prompt: Prompt) -> Mapping[str, int]:
         """Return one call, the prompt's tokens and its `max_tokens`."""
         tokens = _tokens(prompt.system + prompt.user) + prompt.max_tokens
-        return {"calls": 1, "tokens": tokens} | (
-            {} if self._cost is None else {"cost": self._cost}
-        )
+        return {"calls": 1, "tokens": tokens} | ({} if self._cost is None else {"cost": self._cost})
 
     def check(self) -> None:
         """Raise AssertionError if prompts went unanswered or answers were not asked for."""
         unanswered = [_brief(prompt) for prompt in self._unanswered]
-        assert not unanswered, f"prompts without an answer: {unanswered}"
+        if unanswered:
+            raise AssertionError(f"prompts without an answer: {unanswered}")
         unused = [f"{line} ({line.times}×)" for line in self.script if line.times]
-        assert not unused, f"answers that nobody asked for: {unused}"
+        if unused:
+            raise AssertionError(f"answers that nobody asked for: {unused}")
 
 
 def _line(item: Reply | Answer | Callable[[Prompt], Answer]) -> Reply:
@@ -150,9 +156,10 @@ class FakeSearch:
     """A search engine over given pages, or with given answers.
 
     Args:
-        pages: URL → text; a search ranks them by BM25, those that share no word with the query are left out.
-        answers: Query → hits, or a function of the query; what it does not know is searched for in `pages`. An
-            exception is raised.
+        pages: URL → text; a search ranks them by BM25, those that share no word with the query are
+            left out.
+        answers: Query → hits, or a function of the query; what it does not know is searched for in
+            `pages`. An exception is raised.
         name: The engine's name, also `Source.engine`.
         delay: Seconds before each answer.
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from deep_research.core.errors import ContextTooLong, ProviderError, RateLimited
 from deep_research.core.ports import LLM, Prompt
 
 if TYPE_CHECKING:
     from aiohttp import web
-
-_SEVERAL: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,8 @@ class FakePage:
     Attributes:
         body: Text (sent as UTF-8) or bytes; anything else becomes JSON.
         status: HTTP status.
-        media_type: The Content-Type header; '' sends none; None is HTML for text and JSON for the rest.
+        media_type: The Content-Type header; '' sends none; None is HTML for text and JSON for the
+            rest.
         headers: Further headers.
         delay: Seconds before the answer.
         hangs: Whether the answer never comes.
@@ -94,35 +94,36 @@ class FakeWeb:
         self.requests: list[Request] = []
         self._routes: dict[str, deque[FakePage] | Handler] = {}
         self._runner: web.ServerRunner | None = None
+        self._closing = asyncio.Event()
         self._base = ""
 
-    def page(self, path: str, *answers: Any) -> str:  # noqa: ANN401 - bodies are anything
-        """Answer `path` with these pages in turn, the last one for ever. Returns its URL.
+    def page(self, path: str, *answers: Any) -> None:  # noqa: ANN401 - bodies are anything
+        """Answer `path` with these pages in turn, the last one for ever.
 
         An answer is a `FakePage`, or its body.
         """
         self._routes[path] = deque(_page(answer) for answer in answers)
-        return self.url(path)
 
-    def route(self, path: str, handler: Handler) -> str:
-        """Answer `path` by a function. Returns its URL."""
+    def route(self, path: str, handler: Handler) -> None:
+        """Answer `path` by a function."""
         self._routes[path] = handler
-        return self.url(path)
 
     def url(self, path: str = "") -> str:
         """Return the URL of a path; only once the server runs."""
-        assert self._base, "FakeWeb has no address before `async with`"
+        if not self._base:
+            raise RuntimeError("a fake server has no address before `async with`")
         return f"{self._base}{path}"
 
     async def __aenter__(self) -> Self:
         from aiohttp import web
 
         server = web.Server(self._answer)
-        self._runner = web.ServerRunner(server, shutdown_timeout=0.0)
+        self._runner = web.ServerRunner(server, shutdown_timeout=0.05)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
         await site.start()
-        self._base = site.name if "://127.0.0.1:0" not in site.name else _address(self._runner)
+        host, port = self._runner.addresses[0][:2]
+        self._base = f"http://{host}:{port}"
         return self
 
     async def __aexit__(
@@ -131,6 +132,7 @@ class FakeWeb:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._closing.set()
         if self._runner is not None:
             await self._runner.cleanup()
 
@@ -144,9 +146,9 @@ class FakeWeb:
         self.requests.append(request)
         self.hits[request.path] += 1
         page = await self._choose(request)
-        if page.hangs:
-            await asyncio.Event().wait()
-        await asyncio.sleep(page.delay)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if page.hangs else page.delay):
+                await self._closing.wait()  # a server that closes does not wait for its answers
         headers = dict(page.headers)
         if page.content_type:
             headers.setdefault("Content-Type", page.content_type)
@@ -164,7 +166,7 @@ class FakeWeb:
         if route is None:
             return FakePage("not found", 404)
         if isinstance(route, deque):
-            return route.popleft() if len(route) > _SEVERAL else route[0]
+            return route.popleft() if len(route) > 1 else route[0]
         answer = route(request)
         return _page(await answer if asyncio.iscoroutine(answer) else answer)
 
@@ -173,24 +175,23 @@ def _page(answer: Any) -> FakePage:  # noqa: ANN401 - bodies are anything
     return answer if isinstance(answer, FakePage) else FakePage(answer)
 
 
-def _address(runner: web.ServerRunner) -> str:
-    host, port = runner.addresses[0][:2]
-    return f"http://{host}:{port}"
-
-
 Fault = FakePage
 """What a `FakeOpenAI` answers instead of a completion, for instance `Fault({"error": …}, 429)`."""
 
 
 class FakeOpenAI(FakeWeb):
-    """An OpenAI-compatible endpoint that passes prompts on to a `LLM` double; use it as an async context manager.
+    """An OpenAI-compatible endpoint that passes prompts on to a `LLM` double.
+
+    An async context manager as `FakeWeb`.
 
     Wire format: https://platform.openai.com/docs/api-reference/chat/create.
 
     Args:
-        llm: Answers; it sees the system and user text, the schema and, as the role, the model's name.
+        llm: Answers; it sees the system and user text, the schema and, as the role, the model's
+            name.
         models: What `GET /v1/models` lists.
-        faults: Answers of the first requests, before the model is asked; None lets one request through.
+        faults: Answers of the first requests, before the model is asked; None lets one request
+            through.
 
     Attributes:
         bodies: The JSON of all chat requests.
@@ -208,17 +209,12 @@ class FakeOpenAI(FakeWeb):
         self._llm, self._faults = llm, deque(faults)
         listed = [{"id": name, "object": "model", "owned_by": "test"} for name in models]
         self.route("/v1/chat/completions", self._chat)
-        self._routes["/v1/models"] = deque([FakePage({"object": "list", "data": listed})])
+        self.page("/v1/models", {"object": "list", "data": listed})
 
     @property
     def base_url(self) -> str:
         """What a client is given as `base_url`."""
         return self.url("/v1")
-
-    def route(self, path: str, handler: Handler) -> str:
-        """As `FakeWeb.route`; '' before the server runs."""
-        self._routes[path] = handler
-        return self.url(path) if self._base else ""
 
     async def _chat(self, request: Request) -> FakePage:
         body = request.json()

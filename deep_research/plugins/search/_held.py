@@ -1,8 +1,7 @@
 """Pages that came with the search answer: read from there, not fetched again.
 
-An engine that can serve its own hits has two more methods: `holds(source) -> bool` and
-    `read(source) -> Page`.
-`OwnPagesFirst` asks them before the web reader.
+An engine that can serve its own hits has two more methods, `holds(source) -> bool` and
+`async read(source) -> Page`; whoever reads pages asks them before the web reader.
 """
 
 from __future__ import annotations
@@ -10,45 +9,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Protocol, runtime_checkable
 
 from deep_research.core.errors import PageUnreadable
 from deep_research.core.model import Page, Source
-from deep_research.core.ports import PageReader
 
 from ._hits import items, web_address
-
-
-@runtime_checkable
-class HoldsPages(Protocol):
-    """An engine that serves the text of its own hits."""
-
-    def holds(self, source: Source) -> bool:
-        """Tell whether `read` would answer without dialling out."""
-        ...
-
-    async def read(self, source: Source) -> Page:
-        """Return the page of a hit. Raises `PageUnreadable` for others."""
-        ...
-
-
-class OwnPagesFirst:
-    """A `PageReader` that asks the engines that hold pages, in order, then the reader.
-
-    Args:
-        engines: All engines; those without pages are passed over.
-        reader: Fetches everything else.
-    """
-
-    def __init__(self, engines: Iterable[object], reader: PageReader) -> None:
-        self._holders = [engine for engine in engines if isinstance(engine, HoldsPages)]
-        self._reader = reader
-
-    async def read(self, source: Source) -> Page:
-        for holder in self._holders:
-            if holder.holds(source):
-                return await holder.read(source)
-        return await self._reader.read(source)
 
 
 def _now() -> datetime:

@@ -159,8 +159,8 @@ def iso_date(value: object) -> str:
 
 
 def cut(query: str, limit: int) -> str:
-    """Return the query in one line, at most `limit` characters, cut between words."""
-    text = " ".join(query.split())
+    """Return the query in one printable line, at most `limit` characters, cut between words."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in query).split())
     if len(text) <= limit:
         return text
     head = text[: limit + 1].rsplit(" ", 1)[0]
@@ -178,4 +178,5 @@ def with_sites(query: str, include: Sequence[str], exclude: Sequence[str]) -> st
 def query_with_sites(query: str, include: Sequence[str], exclude: Sequence[str], limit: int) -> str:
     """Cut the query so that it still fits into `limit` characters with its `site:` operators."""
     room = limit - len(with_sites("", include, exclude)) - 1
-    return with_sites(cut(query, max(room, limit // 2)), include, exclude)
+    text = cut(query, max(room, limit // 2))
+    return with_sites(text, include, exclude) if text else ""

@@ -12,24 +12,25 @@ import hashlib
 import json
 import sqlite3
 import threading
-import unicodedata
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
+from unicodedata import unidata_version
+from zlib import crc32
 
 from deep_research.core.errors import ConfigError
 from deep_research.core.model import Page, Source
+from deep_research.version import __version__
 
 from ._passages import passages, searchable
 
 _APPLICATION: Final = 0x44525331  # 'DRS1' marks our files
-_VERSION: Final = 1
-# The words of a removed document must come out as they went in, so new Unicode tables make an old
-# index useless.
-_SCHEMA_VERSION: Final = _VERSION * 1000 + int(unicodedata.unidata_version.split(".")[0])
-_TITLE_WEIGHT: Final = 2.0
+_LAYOUT: Final = 1
+# Texts depend on the program, words on Python's Unicode tables: after a change of either, the index
+# is made anew.
+_SCHEMA_VERSION: Final = crc32(f"{_LAYOUT}|{unidata_version}|{__version__}".encode()) >> 1
 _LOCK_SECONDS: Final = 60.0
 _SCHEMA: Final = """
 CREATE TABLE documents (
@@ -46,9 +47,9 @@ CREATE VIRTUAL TABLE words USING fts5(
     title, body, content='', tokenize = 'porter unicode61 remove_diacritics 2'
 );
 """
-_SEARCH: Final = f"""
+_SEARCH: Final = """
 WITH hits AS MATERIALIZED (
-    SELECT rowid AS id, bm25(words, {_TITLE_WEIGHT}, 1.0) AS score FROM words WHERE words MATCH ?
+    SELECT rowid AS id, bm25(words) AS score FROM words WHERE words MATCH ?
 ), best AS (
     SELECT passages.document AS document, passages.id AS id, min(hits.score) AS score
     FROM hits JOIN passages ON passages.id = hits.id GROUP BY passages.document
@@ -56,7 +57,7 @@ WITH hits AS MATERIALIZED (
 SELECT documents.url, documents.title, documents.published, passages.text
 FROM best JOIN documents ON documents.id = best.document JOIN passages ON passages.id = best.id
 ORDER BY best.score, documents.url LIMIT ?
-"""  # noqa: S608 - the only value put in is a constant
+"""
 
 
 class Stamp(NamedTuple):
@@ -65,6 +66,10 @@ class Stamp(NamedTuple):
     size: int
     modified: int
     digest: str
+
+
+TRY_AGAIN: Final = Stamp(-1, 0, "")
+"""No file looks like this: a document stored with it is read again the next time."""
 
 
 class Entry(NamedTuple):

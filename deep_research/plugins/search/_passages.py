@@ -23,6 +23,7 @@ _CJK: Final = (
     r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af"
 )
 _CJK_ONE = re.compile(f"[{_CJK}]")
+_ACCENT = re.compile("[\u0300-\u036f]")
 _WORDS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
 _JOINED = re.compile(r"[^\W_]+(?:[-./:'’&+][^\W_]+)+")
 _SNIPPET: Final = 1200
@@ -66,10 +67,14 @@ def best_passage(text: str, query: str, limit: int = _SNIPPET) -> str:
 
 
 def searchable(text: str) -> str:
-    """Return the text as it is indexed: compatibility forms folded, each CJK character a word."""
-    if text.isascii():
-        return text
-    return _CJK_ONE.sub(r" \g<0> ", unicodedata.normalize("NFKC", text))
+    """Return the text as it is indexed: forms and accents folded, each CJK character a word."""
+    return text if text.isascii() else _CJK_ONE.sub(r" \g<0> ", _folded(text))
+
+
+def _folded(text: str) -> str:
+    """Fold case and compatibility forms and drop accents, Ё as É; Hangul and voiced kana stay."""
+    bare = _ACCENT.sub("", unicodedata.normalize("NFKD", text))
+    return unicodedata.normalize("NFC", bare).casefold()
 
 
 def match_expression(query: str) -> str:
@@ -81,7 +86,7 @@ def match_expression(query: str) -> str:
     CJK characters becomes its overlapping pairs as phrases, since such text has no spaces; 'KX-7'
     counts as words and as a phrase.
     """
-    plain = unicodedata.normalize("NFKC", query).casefold()
+    plain = _folded(query)
     all_words = _WORDS.findall(plain)
     terms: list[str] = []
     for word in [w for w in all_words if w not in STOPWORDS] or all_words:

@@ -95,7 +95,7 @@ def _walk(
     def note(error: OSError) -> None:
         problems.append((shown(error.filename or root), error.strerror or "cannot be listed"))
 
-    entered = {_identity(root)}
+    entered: set[object] = {_identity(root)}
     for folder, names, files in os.walk(root, followlinks=True, onerror=note):
         here = Path(folder)
         names[:] = sorted(_new_folders(here, names, entered))
@@ -105,7 +105,7 @@ def _walk(
                 yield path
 
 
-def _new_folders(here: Path, names: Iterable[str], entered: set[tuple[int, int]]) -> Iterator[str]:
+def _new_folders(here: Path, names: Iterable[str], entered: set[object]) -> Iterator[str]:
     """Yield the folders to enter: no hidden ones, and none twice, so that a loop of links ends."""
     for name in names:
         key = _identity(here / name)
@@ -114,11 +114,12 @@ def _new_folders(here: Path, names: Iterable[str], entered: set[tuple[int, int]]
             yield name
 
 
-def _identity(path: Path) -> tuple[int, int]:
+def _identity(path: Path) -> object:
+    """Return what is equal for two ways to one folder."""
     try:
         stat = path.stat()
-    except OSError:
-        return (0, 0)
+    except OSError:  # whoever lists it will say so
+        return path
     return stat.st_dev, stat.st_ino
 
 

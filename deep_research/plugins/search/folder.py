@@ -18,7 +18,7 @@ from deep_research.core.ports import PageReader
 from deep_research.core.text import shorten
 from deep_research.core.urls import canonical
 
-from ._index import Entry, Index, Stamp
+from ._index import TRY_AGAIN, Entry, Index, Stamp
 from ._passages import match_expression
 from ._scan import KINDS, Scan, scan, shown
 
@@ -33,7 +33,7 @@ class FolderSearch:
     The index is a SQLite file. Before the first search (or in `prepare`) it is brought up to date:
     new and changed files are read, those gone are removed, and files whose size and time or whose
     content is as before are left alone. It is also the reader of its own hits: `holds` and `read`
-    (see `_held.OwnPagesFirst`).
+    .
 
     Args:
         paths: Folders, files or patterns such as 'papers/**/*.pdf'.
@@ -178,16 +178,18 @@ class FolderSearch:
             from deep_research.plugins.readers.files import FileReader
 
             self._reader = FileReader()
-        name = Path(local_path(url)).name
+        path = Path(local_path(url))
+        name = path.name
         try:
             page = await self._reader.read(Source(url, engine=self.name))
         except ProviderError as error:
-            return Entry(url, stamp, None, str(error))
+            reason = str(error).removeprefix(f"{path} ")
+            return Entry(url, TRY_AGAIN if error.retryable else stamp, None, reason)
         title = page.source.title or name
         source = Source(url, title, engine=self.name, published=page.source.published)
         text = page.text.encode("utf-8", "replace").decode()
         page = Page(source, text, page.sha256, page.media_type, page.fetched_at, page.marks)
-        return Entry(url, stamp, page, words=f"{title} {Path(name).stem}".replace("_", " "))
+        return Entry(url, stamp, page, words=f"{title} {path.stem}".replace("_", " "))
 
 
 class _Plan(NamedTuple):

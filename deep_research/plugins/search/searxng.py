@@ -13,6 +13,7 @@ from ._hits import items, query_with_sites, to_sources
 
 _QUERY_LIMIT: Final = 500
 _MOST_PAGES: Final = 3
+_STRICTEST: Final = 2
 
 
 class SearxngSearch:
@@ -37,7 +38,7 @@ class SearxngSearch:
         timeout: Seconds for one request.
 
     Raises:
-        ConfigError: `url` is missing.
+        ConfigError: `url` is missing, or `safesearch` is out of range.
     """
 
     name = "searxng"
@@ -51,7 +52,7 @@ class SearxngSearch:
         categories: Sequence[str] = ("general",),
         engines: Sequence[str] = (),
         time_range: Literal["day", "month", "year"] | None = None,
-        safesearch: Literal[0, 1, 2] | None = None,
+        safesearch: int | None = None,
         include_domains: Sequence[str] = (),
         exclude_domains: Sequence[str] = (),
         timeout: float = 20.0,
@@ -60,6 +61,8 @@ class SearxngSearch:
             raise ConfigError(
                 "searxng: no address; set SEARX_URL or search.searxng.url, for instance http://127.0.0.1:8080"
             )
+        if safesearch is not None and not 0 <= safesearch <= _STRICTEST:
+            raise ConfigError(f"searxng: search.searxng.safesearch is {safesearch}; give 0, 1 or 2")
         base = url.strip().rstrip("/")
         self._url = base if base.endswith("/search") else f"{base}/search"
         self._http, self._timeout = http, timeout

@@ -1,0 +1,140 @@
+"""Numbers with what they count: '$5 million', '5,000,000 dollars' and 'USD 5m' of one text in another."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from .text import NUMBER, STOPWORDS, fold, numbers, stem
+
+_SCALES: Final = {
+    **{"hundr": 2, "thousand": 3, "lakh": 5, "million": 6, "millionen": 6, "millone": 6, "mio": 6},
+    **{"crore": 7, "billion": 9, "bn": 9, "milliard": 9, "milliarden": 9, "trillion": 12},
+    **{"万": 4, "萬": 4, "亿": 8, "億": 8, "兆": 12},
+}
+"""Stem of a word behind a number → power of ten."""
+_SCALES_OF_MONEY: Final = {"k": 3, "m": 6, "b": 9}
+
+_MEASURES: Final = {
+    same: unit
+    for unit, all_of_it in {
+        "%": "% percent pct",
+        "dollar": "$ dollar usd",
+        "euro": "€ euro eur",
+        "pound": "£ pound gbp",
+        "yen": "¥ yen jpy yuan cny",
+        "rupee": "₹ rupee inr",
+        "franc": "franc chf",
+        "celsius": "°c celsiu celsius",
+        "fahrenheit": "°f fahrenheit",
+        "kelvin": "k kelvin",
+        "km": "km kilometer kilometr",
+        "m": "m meter metr",
+        "cm": "cm centimeter centimetr",
+        "mm": "mm millimeter millimetr",
+        "mile": "mile mil mi",
+        "foot": "ft foot feet",
+        "kg": "kg kilogram kilogramm",
+        "g": "g gram gramm",
+        "tonne": "t ton tonn",
+        "litre": "l liter litr",
+        "second": "s second sec",
+        "minute": "min minut",
+        "hour": "h hour",
+        "day": "day",
+        "week": "week",
+        "month": "month",
+        "year": "year yr",
+        "w": "w watt",
+        "kw": "kw kilowatt",
+        "mw": "mw megawatt",
+        "gw": "gw gigawatt",
+        "v": "v volt",
+        "hz": "hz hertz",
+        "pa": "pa pascal",
+        "j": "j joul",
+    }.items()
+    for same in all_of_it.split()
+}
+"""Stem or sign → the one name of a unit of measure."""
+
+_MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
+_NOT_UNITS: Final = frozenset((*(fold(m) for m in _MONTHS), "st", "nd", "rd", "th"))
+_BEFORE = re.compile(r"(?:([$€£¥₹])|\b(USD|EUR|GBP|JPY|CNY|CHF|INR))\s?$")
+_AFTER = re.compile(
+    r"[^\S\n]?-?(?:U\.?S\.?\s|degrees?\s|per(?=\s?cent))?\s?"
+    r"(?P<power>square\s|cubic\s)?(?P<unit>[%$€£¥₹]|°\s?[CF]\b|[万萬亿億兆]|[^\W\d_²³]+(?:/[^\W\d_²³]+)?)"
+    r"(?P<raised>[²³])?",
+    re.IGNORECASE,
+)
+_ISO_DATE = re.compile(r"\b(\d{4})-(0[1-9]|1[0-2])-([0-3]\d)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number and what it counts.
+
+    Attributes:
+        number: As written, in the spelling of `numbers`.
+        value: The number with 'million' and the like multiplied in.
+        unit: The name of its measure, else the stem of the word behind it, or ''.
+        measured: Whether `unit` is a known unit of measure or currency.
+        shown: Number, scale and unit as the text has them.
+    """
+
+    number: str
+    value: str
+    unit: str
+    measured: bool
+    shown: str
+
+
+def quantities(text: str) -> list[Quantity]:
+    """Return the numbers of a text in order, each with its scale and unit."""
+    return [_quantity(text, match) for match in NUMBER.finditer(text)]
+
+
+def spoken_dates(text: str) -> str:
+    """Write ISO dates out: '2021-05-09' becomes '9 May 2021', so that both can be compared."""
+    return _ISO_DATE.sub(lambda m: f"{int(m[3])} {_MONTHS[int(m[2]) - 1]} {m[1]}", text)
+
+
+def _quantity(text: str, match: re.Match[str]) -> Quantity:
+    number = numbers(match.group())[0]
+    end, power, word = _following(text, match.end())
+    before = _BEFORE.search(text[max(0, match.start() - 5) : match.start()])
+    scale = _SCALES.get(word) or (_SCALES_OF_MONEY.get(word, 0) if before else 0)
+    if scale:
+        end, power, word = _following(text, end)
+    if before:
+        word = (before[1] or before[2]).lower()
+    unit = _MEASURES.get(word, word)
+    shown = f"{before.group().strip() if before else ''}{text[match.start() : end]}".strip()
+    return Quantity(number, _scaled(number, scale), power + unit, word in _MEASURES, shown)
+
+
+def _following(text: str, at: int) -> tuple[int, str, str]:
+    """Return the end, the power ('square ', '') and the stem of the unit behind `at`; '' if none."""
+    match = _AFTER.match(text, at)
+    if not match:
+        return at, "", ""
+    raw = fold(match["unit"]).replace(" ", "")
+    if raw == "cent" and "per" in match.group().lower():
+        raw = "percent"
+    if raw in STOPWORDS or raw in _NOT_UNITS:
+        return at, "", ""
+    raised = {"²": "square ", "³": "cubic ", None: ""}[match["raised"]]
+    power = (match["power"] or "").lower() or raised
+    return match.end(), power.strip() + " " * bool(power), stem(raw)
+
+
+def _scaled(number: str, scale: int) -> str:
+    whole, _, part = number.partition(".")
+    if not scale or not whole.lstrip("-").isdigit():
+        return number
+    part = part.ljust(scale, "0")
+    return numbers(f"{whole}{part[:scale]}.{part[scale:]}0")[0]

@@ -1,0 +1,194 @@
+"""Choosing pages and learning from them by rule: the sentences that fit, word for word, and the names that lead on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ..core.model import Brief, Learning, Page, Query, ResearchNode, Source
+from ..core.passages import Excerpt, split
+from ..core.pipeline import Lesson
+from ..core.ports import Scope
+from ..core.rank import Ranker
+from ..core.text import likeness, numbers
+from ..core.urls import same_page
+from . import names
+from .bridges import Passage, bridges
+from .focus import anchors, focus_of, follow_up, name_in, settled, titles_of
+from .question import analyse
+
+_PER_ANCHOR: Final = 2  # pages that carry the very name; more are namesakes
+_STRANGERS: Final = 2  # pages read although they do not show the name
+_FOLLOW_UPS: Final = 12
+_CLOSE_SENTENCES: Final = 40  # per page, looked through for bridging names
+_OPENING: Final = 3
+_SAME: Final = 0.75
+_LEAST: Final = 0.25  # of the best score: below this a sentence does not answer
+_SHORTEST, _LONGEST = 25, 420
+_NAMED, _DATED, _POINTING = 1.3, 1.15, 0.6
+_POINTER = re.compile(
+    r"(?:it|he|she|they|this|that|these|those|its|his|her|their|such|there)\b", re.IGNORECASE
+)
+_LEAD = re.compile(r"(?:[-*•>+]|\d{1,3}[.)])\s+")
+_CLOSED = re.compile(r"[.!?…。！？][\"'”’」』)\]]*$")
+_NOT_PROSE = re.compile(r"^(?:#|\||```|!\[|<)|\|.*\||\{|https?://\S+$|\?[\"'”’]?$")
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractiveLearner:
+    """A `Learner` without a language model.
+
+    Attributes:
+        most: Learnings of one node.
+        per_page: Learnings from one page.
+    """
+
+    most: int = 8
+    per_page: int = 4
+
+    def choose(
+        self, node: ResearchNode, brief: Brief, hits: Sequence[Sequence[Source]]
+    ) -> Sequence[Source]:
+        """Order the hits worth reading: subjects of the names asked about first, then pages that show the names.
+
+        Below the root, pages that do not even show the name in title or snippet are mostly left alone.
+        """
+        lists = [[s for s in each if same_page(s.url) not in node.read] for each in hits]
+        ordered = self._below(node, brief, lists) if node.path else self._at_root(brief, lists)
+        return list(_once(ordered).values())
+
+    @staticmethod
+    def _at_root(brief: Brief, lists: Sequence[list[Source]]) -> list[Source]:
+        """The subjects that the question names, the best hit of each further text, then hits in turn."""
+        question = analyse(brief.question)
+        pool = [s for each in lists for s in each]
+        subjects = anchors(question, titles_of(pool))
+        chosen: list[Source] = []
+        for subject in subjects:
+            named = _once(s for s in pool if subject in names.title_keys(s.title))
+            chosen.extend(list(named.values())[:_PER_ANCHOR])
+        for each in lists[1:]:
+            chosen.extend(each[:1])
+        return [*chosen, *(s for each in lists for s in each)]
+
+    @staticmethod
+    def _below(
+        node: ResearchNode, brief: Brief, lists: Sequence[list[Source]]
+    ) -> list[Source]:
+        question = analyse(brief.question)
+        turns: list[list[Source]] = []
+        for text, each in zip(node.query.texts, lists, strict=False):
+            name = name_in(text, question)
+            exact = [s for s in each if name in names.title_keys(s.title)][:_PER_ANCHOR]
+            shown = [s for s in each if names.within(name, names.key(f"{s.title} {s.snippet}"))]
+            rest = [s for s in each if s not in shown][:_STRANGERS]
+            turns.append([*exact, *(s for s in shown if s not in exact), *rest])
+        longest = max((len(t) for t in turns), default=0)
+        return [t[i] for i in range(longest) for t in turns if i < len(t)]
+
+    async def learn(
+        self, node: ResearchNode, brief: Brief, pages: Sequence[Page], scope: Scope
+    ) -> Lesson:
+        """Quote the sentences that fit the node's goal and the question best; follow the names they lead to."""
+        del scope
+        focus = focus_of(node, brief, titles_of(pages))
+        excerpts = _ranked(pages, node, brief, focus)
+        learnings = tuple(
+            Learning(_plain(e), e.evidence(), node.path)
+            for e in self._best(excerpts, {q for x in node.known for q in _quotes(x)})
+        )
+        return Lesson(learnings, _follow_ups(node, brief, pages, excerpts, focus))
+
+    def _best(self, excerpts: Sequence[Excerpt], known: set[str]) -> list[Excerpt]:
+        """The best sentences that are prose, not known, and do not say the same as a better one."""
+        usable = [e for e in excerpts if e.score > 0 and _is_prose(e.text)]
+        order = sorted(range(len(usable)), key=lambda i: (-usable[i].score, i))
+        chosen: list[int] = []
+        taken: dict[str, int] = {}
+        for i in order:
+            excerpt = usable[i]
+            if len(chosen) == self.most or excerpt.score < _LEAST * usable[order[0]].score:
+                break
+            sha = excerpt.page.sha256
+            if excerpt.text in known or taken.get(sha, 0) == self.per_page:
+                continue
+            if any(likeness(excerpt.text, usable[j].text) >= _SAME for j in chosen):
+                continue
+            taken[sha] = taken.get(sha, 0) + 1
+            chosen.append(i)
+        return [usable[i] for i in sorted(chosen)]
+
+
+def _once(sources: Iterable[Source]) -> dict[str, Source]:
+    """Each page once, where it stands first."""
+    first: dict[str, Source] = {}
+    for source in sources:
+        first.setdefault(same_page(source.url), source)
+    return first
+
+
+def _ranked(
+    pages: Sequence[Page], node: ResearchNode, brief: Brief, focus: Sequence[str]
+) -> list[Excerpt]:
+    """All sentences of the pages in their order, scored against the question and the node's own texts."""
+    excerpts = [_without_bullet(e) for e in split(pages)]
+    own = 1.0 / len(node.query.texts)
+    wanted = {**dict.fromkeys(node.query.texts, own), brief.question: 1.0}
+    shown = [f"{e.page.source.title} {e.text}" for e in excerpts]
+    for excerpt, score in zip(excerpts, Ranker(shown).scores(wanted), strict=True):
+        text = names.key(excerpt.text)
+        named = any(names.within(f, text) for f in focus)
+        subject = any(f in names.title_keys(excerpt.page.source.title) for f in focus)
+        excerpt.score = score * (_NAMED if named or subject else 1.0)
+        excerpt.score *= _DATED if numbers(excerpt.text) else 1.0
+        excerpt.score *= _POINTING if _POINTER.match(excerpt.text) else 1.0
+    return excerpts
+
+
+def _without_bullet(excerpt: Excerpt) -> Excerpt:
+    lead = _LEAD.match(excerpt.page.text, excerpt.start, excerpt.end)
+    if lead and lead.end() < excerpt.end:
+        excerpt.start = lead.end()
+    return excerpt
+
+
+def _is_prose(text: str) -> bool:
+    """A whole sentence: no heading, table row, question, menu or scrap."""
+    if not text.isascii() and len(text) >= _OPENING * 2 and _CLOSED.search(text):
+        return not _NOT_PROSE.search(text)
+    whole = _SHORTEST <= len(text) <= _LONGEST and bool(_CLOSED.search(text))
+    return whole and not text[0].islower() and not _NOT_PROSE.search(text)
+
+
+def _plain(excerpt: Excerpt) -> str:
+    """The sentence without Markdown emphasis; the quote keeps it."""
+    return re.sub(r"\*\*|__|`", "", excerpt.text)
+
+
+def _quotes(learning: Learning) -> Iterable[str]:
+    return (" ".join(e.quote.split()) for e in learning.evidence)
+
+
+def _follow_ups(
+    node: ResearchNode,
+    brief: Brief,
+    pages: Sequence[Page],
+    excerpts: Sequence[Excerpt],
+    focus: Sequence[str],
+) -> tuple[Query, ...]:
+    """Ask about the names that lead on from the sentences which fit, and from the opening of each page."""
+    question = analyse(brief.question)
+    passages = [Passage(p.source.title, _close(p, excerpts)) for p in pages]
+    found = bridges(question, focus, passages, settled(node, brief))
+    return tuple(
+        follow_up(b.name, passages[b.passage].title, question) for b in found[:_FOLLOW_UPS]
+    )
+
+
+def _close(page: Page, excerpts: Sequence[Excerpt]) -> list[tuple[int, str]]:
+    """The (place, text) of a page's opening and of its sentences that fit best, in page order."""
+    own = [(i, e) for i, e in enumerate(e for e in excerpts if e.page is page)]
+    best = sorted(own, key=lambda pair: (pair[0] >= _OPENING, -pair[1].score, pair[0]))
+    return [(i, e.text) for i, e in sorted(best[:_CLOSE_SENTENCES], key=lambda pair: pair[0])]

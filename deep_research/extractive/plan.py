@@ -1,0 +1,67 @@
+"""Planning by rule: the question's own parts are the outline, its names the first queries, its bridges the next ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ..core.delegate import why_stop
+from ..core.model import Brief, Decision, Query, ResearchNode, Shape
+from ..core.ports import Scope
+from ..core.text import unique
+from .language import detect
+from .question import analyse, aspects, clauses, sides
+
+_FIRST: Final = 3
+_FLOOR: Final = {"searches": 1, "pages": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractivePlanner:
+    """A `Planner` without a language model.
+
+    Attributes:
+        language: ISO 639-1 code of the report's language, or None for the question's own.
+        queries: Search texts of the first node, at most.
+    """
+
+    language: str | None = None
+    queries: int = _FIRST
+
+    async def brief(self, question: str, scope: Scope) -> Brief:
+        """Take the question apart. Never fails."""
+        del scope
+        parts = aspects(question) or sides(question)
+        asked = analyse(question)
+        first = [question, *sides(question), *asked.names, *parts, *clauses(question)]
+        return Brief(
+            question,
+            language=self.language or detect(question),
+            outline=tuple(unique(parts)),
+            queries=tuple(unique(first)[: self.queries]) or (question,),
+        )
+
+    async def decide(
+        self, node: ResearchNode, brief: Brief, shape: Shape, scope: Scope
+    ) -> Decision:
+        """Ask about the names that lead on, as many as breadth and budget allow; stop with a reason otherwise."""
+        del brief
+        if stop := why_stop(node, shape):
+            return stop
+        if not node.findings.follow_ups:
+            return Decision(stop="no_follow_ups")
+        affordable = scope.budget.affords(_FLOOR)
+        if not affordable:
+            return Decision(stop="budget")
+        return Decision(_branches(node.findings.follow_ups, shape, affordable))
+
+
+def _branches(queries: Sequence[Query], shape: Shape, affordable: int) -> tuple[Query, ...]:
+    """The best queries lead a branch each; the next ones ride along in turn, as far as they can be paid for."""
+    leads = list(queries[: min(shape.breadth, affordable)])
+    more = queries[len(leads) : min(len(leads) * shape.per_branch, affordable)]
+    for i, query in enumerate(more):
+        at = i % len(leads)
+        leads[at] = replace(leads[at], also=(*leads[at].also, query.text))
+    return tuple(leads)

@@ -1,0 +1,1 @@
+"""Report formats: each turns a `Report` into the bytes of one file."""

@@ -1,0 +1,58 @@
+"""`report.md`: the report for people, with numbered references."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from deep_research.core.report import Reference, Report, RunStatus
+
+from ._parts import marks_of, status_line
+
+_MEANING = re.compile(r"([\\`*_\[\]<>])")
+
+
+class MarkdownExporter:
+    """The report as Markdown in UTF-8."""
+
+    suffix = "md"
+
+    def export(self, report: Report) -> bytes:
+        """Return the file's bytes."""
+        text = "\n".join(_lines(report)).rstrip() + "\n"
+        return text.encode("utf-8", "replace")
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield f"# {_one_line(report.question)}"
+    yield ""
+    if report.status is not RunStatus.COMPLETE:
+        yield f"> {_plain(status_line(report))}"
+        yield ""
+    for note in report.notes:
+        yield f"*{_plain(note)}*"
+        yield ""
+    if report.body.strip():
+        yield report.body.strip()
+        yield ""
+    if report.references:
+        yield "## References"
+        yield ""
+        for reference in report.references:
+            yield f"{reference.n}. {_reference(reference, marks_of(report, reference))}"
+
+
+def _reference(reference: Reference, marks: str) -> str:
+    title = _plain(reference.title) or _plain(reference.url)
+    url = re.sub(r"[\s<>]", lambda m: "".join(f"%{b:02X}" for b in m[0].encode()), reference.url)
+    facts = [fact for fact in (reference.published[:10], marks) if fact]
+    return f"{title}. <{url}>" + (f" ({_plain('; '.join(facts))})" if facts else "")
+
+
+def _plain(text: str) -> str:
+    """Return text from outside on one line, so that nothing in it is Markdown or HTML."""
+    return _MEANING.sub(r"\\\1", _one_line(text))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

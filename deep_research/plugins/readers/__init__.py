@@ -1,0 +1,1 @@
+"""Page readers: an address or a file in, plain text that quotes can point into out."""

@@ -1,0 +1,24 @@
+"""What the extractors bring, whatever the format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Text of a document.
+
+    Attributes:
+        text: All that is readable; blocks are parted by blank lines.
+        title: '' if the document does not say.
+        published: ISO date, or ''.
+        marks: (offset, label) of places inside the text, as in `Page`.
+        media_type: What the document turned out to be.
+    """
+
+    text: str
+    title: str = ""
+    published: str = ""
+    marks: tuple[tuple[int, str], ...] = ()
+    media_type: str = "text/plain"

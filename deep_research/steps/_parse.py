@@ -1,0 +1,125 @@
+"""Reading an answer: of all that a model may have meant, what fits the asked shape best."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from ._candidates import Candidate, candidates
+from ._clean import clean, strip_reasoning
+from ._shape import Fit, Loose, decoded, field_names, fit_model, fold_key, item_model, list_field
+
+T = TypeVar("T", bound=BaseModel)
+
+_LINE = re.compile(r"^\s*(?P<bullet>[-*•+]\s+|\(?\d{1,3}[.):]\s+|#{1,6}\s+)?(?P<rest>.*?)\s*$")
+_PAIR = re.compile(r"^[\s*_`\"']*(?P<key>[^:：]{1,40}?)[\s*_`\"']*[:：][\s*_`\"']*(?P<value>.*)$")
+_WRAPPED: Final = 4
+_WIDE: Final = 60
+_GUESS: Final = 0.4
+_EMPTY: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed(Generic[T]):
+    """An answer, and whether it broke off (only its complete items are there)."""
+
+    value: T
+    cut: bool = False
+
+
+class Unparsable(Exception):  # noqa: N818 - never leaves this layer; becomes `BadAnswer`
+    """Nothing in the text fits; the message says what was wanted, for the model to read."""
+
+
+def parse(text: str, answer: type[T]) -> Parsed[T]:
+    """Return what `text` says in the shape of `answer`.
+
+    Reasoning, code fences, prose, wrappers, tool calls, several snippets, almost-JSON and cut JSON
+    are seen through; the candidate with the most that fits wins, the later one among equals.
+    Without any JSON, numbered lines and `Key: value` lines are read.
+
+    Raises:
+        Unparsable: There is nothing that fits. No other exception, whatever the text.
+    """
+    best: tuple[float, Candidate, Fit] | None = None
+    for found in candidates(text):
+        for value in _unwrapped(found.value):
+            fitted = _fit_answer(value, answer)
+            if found.cut and fitted and fitted.score <= _EMPTY:
+                continue  # it broke off before the first item: that is no 'nothing found'
+            if fitted and (best is None or fitted.score * found.trust >= best[0]):
+                best = (fitted.score * found.trust, found, fitted)
+    if best is None:
+        fitted = _fit_answer(_from_lines(strip_reasoning(clean(text)), answer), answer)
+        if fitted is None:
+            raise Unparsable(_complaint(text, answer))
+        best = (_GUESS, Candidate(None, _GUESS), fitted)
+    return Parsed(best[2].value, best[1].cut)
+
+
+def _unwrapped(value: Loose) -> Iterator[Any]:
+    """Yield what the value wraps (under a key, in a tool call, in a string), then itself."""
+    layer = [value]
+    layers = []
+    for _ in range(_WRAPPED):
+        layer = [decoded(v) if isinstance(v, str) else v for v in layer]
+        layer = [v for v in layer if isinstance(v, dict | list)]
+        layers.append(layer)
+        layer = [inner for v in layer for inner in _inside(v)][:_WIDE]
+    for layer in reversed(layers):
+        yield from reversed(layer)
+
+
+def _inside(value: dict[str, Any] | list[Any]) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if len(value) == 1 else []
+
+
+def _fit_answer(value: Loose, answer: type[BaseModel]) -> Fit | None:
+    """Fit an object; a list, or a lone item, stands for the answer's first list."""
+    main = list_field(answer)
+    fits = [fit_model(value, answer)]
+    if main and (isinstance(value, list) or item_model(answer, main)):
+        bare = fit_model({main: value if isinstance(value, list) else [value]}, answer)
+        fits.append(bare if bare and (value == [] or getattr(bare.value, main)) else None)
+    return max((f for f in fits if f), key=lambda f: f.score, default=None)
+
+
+def _from_lines(text: str, answer: type[BaseModel]) -> dict[str, Any]:
+    """Read bullets, numbered lines and `Key: value` lines into the answer's fields and items."""
+    main = list_field(answer)
+    kind = item_model(answer, main) if main else None
+    own, inner = field_names(answer), field_names(kind) if kind else {}
+    result: dict[str, Any] = {}
+    items: list[Any] = []
+    current: dict[str, str] = {}
+    for line in text.splitlines():
+        match = _LINE.match(line)
+        rest, bullet = (match["rest"], bool(match["bullet"])) if match else ("", False)
+        pair = _PAIR.match(rest)
+        key = fold_key(pair["key"]) if pair else ""
+        if pair and key in inner:
+            if inner[key] in current:
+                current = {}
+            if not current:
+                items.append(current)
+            current[inner[key]] = pair["value"].strip("*_`\"' ,")
+        elif pair and key in own:
+            if pair["value"].strip():
+                result[own[key]] = pair["value"].strip("*_`\"' ,")
+        elif bullet and any(c.isalnum() for c in rest):
+            items.append(rest.strip("*_`\"' ,"))
+            current = {}
+    return {**result, main: items} if items and main else result
+
+
+def _complaint(text: str, answer: type[BaseModel]) -> str:
+    wanted = ", ".join(answer.model_fields)
+    if not text.strip():
+        return f"the answer was empty; wanted is a JSON object with {wanted}"
+    return f"no JSON object with {wanted} was found in the answer"
