@@ -2,12 +2,12 @@
 
     python benchmarks/hops.py DOCS.jsonl QUESTIONS.jsonl [--searches 12] [--passages 25] [--limit N]
 
-Runs the extractive tree over a closed collection for each question and counts the gold passages among those it read.
-Beside it stands one BM25 search that reads the same number of passages.
+Runs the extractive tree over a closed collection for each question and counts the gold passages
+among those it read. Beside it stands one BM25 search that reads the same number of passages.
 
-DOCS.jsonl has one passage a line, {"id", "title", "text"}; QUESTIONS.jsonl one question a line, {"q", "gold": [ids]}.
-2WikiMultihopQA, MuSiQue and HotpotQA can be brought into this form. Searching is SQLite's FTS5 with its own bm25
-(https://www.sqlite.org/fts5.html); both sides use the same index.
+DOCS.jsonl has one passage a line, {"id", "title", "text"}; QUESTIONS.jsonl one question a line,
+{"q", "gold": [ids]}. 2WikiMultihopQA, MuSiQue and HotpotQA can be brought into this form. Searching
+is SQLite's FTS5 with its own bm25 (https://www.sqlite.org/fts5.html); both sides use one index.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Collection:
 
 @dataclass(slots=True)
 class Library:
-    """The `Outside` of one run: searches and reads the collection on the node's budget, and keeps what was read."""
+    """The `Outside` of one run: searches and reads on the node's budget, keeps what was read."""
 
     collection: Collection
     read_ids: dict[Any, None] = field(default_factory=dict)

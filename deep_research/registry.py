@@ -196,7 +196,8 @@ def _fit(value: object, annotation: Any, at: str) -> object:  # noqa: ANN401 - a
                 return _fit(with_parts, annotation, at)
         first = error.errors(include_url=False, include_input=False)[0]
         reason = first["msg"].removeprefix("Value error, ")
-        raise ConfigError(f"{at} = {value!r}: {reason}") from error
+        shown = "" if at.endswith("key") else f" = {value!r}"
+        raise ConfigError(f"{at}{shown}: {reason}") from error
 
 
 def _parts(text: str, annotation: Any) -> object:  # noqa: ANN401 - any type there is

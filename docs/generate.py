@@ -1,3 +1,4 @@
+# ruff: noqa: INP001 - a script, not a package
 """Write what is generated: `config/` and the marked parts of `docs/reference/`.
 
     python docs/generate.py

@@ -242,7 +242,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         return USAGE
     except (DeepResearchError, OSError) as error:
         _say(f"error: {error}")
-        return 1
+        return EXIT_CODES.get(getattr(error, "kind", ""), 1)
     except (click.Abort, KeyboardInterrupt):
         _say("error: interrupted")
         return INTERRUPTED

@@ -197,8 +197,8 @@ class Budget(_Section):
     calls: int | None = _setting(None, "Model calls to make.", ge=0)
     searches: int | None = _setting(None, "Searches to make.", ge=0)
     pages: int | None = _setting(None, "Pages to read.", ge=0)
-    seconds: float | None = _setting(None, "Seconds until research ends and writing begins.", gt=0)
-    writer_share: float = _setting(0.25, "Part of it that is kept for writing.", ge=0, le=0.9)
+    seconds: float | None = _setting(None, "Seconds that the whole run may take.", gt=0)
+    writer_share: float = _setting(0.25, "Part of all this that is kept for writing.", ge=0, le=0.9)
 
     def amounts(self) -> dict[str, int]:
         """Return the limits as the core counts them: cost in micro-dollars, no seconds."""

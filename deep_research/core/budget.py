@@ -1,4 +1,4 @@
-"""A budget is a tree: part is spent, the rest split among the children, and reclaimed when they end.
+"""A budget is a tree: part is spent, the rest split among children and reclaimed in the end.
 
 A shared ledger would make the result depend on who was faster. So each node owns its share: what it
 can afford depends on its ancestors alone.
@@ -55,7 +55,7 @@ class Budget:
     def set_aside(
         self, share: float, *, of: Iterable[str] = RESOURCES, at_least: Mapping[str, int]
     ) -> Budget:
-        """Split off a reserve: `share` (0 to 1) of each resource in `of`, or `at_least` if that is more.
+        """Split off a reserve: `share` (0 to 1) of each resource, `at_least` where that is more.
 
         A reserve never takes more than there is; what is unlimited stays so on both sides.
         """

@@ -118,7 +118,7 @@ class Renderer:
         return sentence.text + self._markers(citations) + MARKS.get(judged, "")
 
     def _needed(self, text: str, evidence: Sequence[Evidence]) -> list[Evidence]:
-        """Return the evidence without which more of the sentence would be missing from its quotes."""
+        """Return the evidence without which more of the sentence would lack a quote."""
         context = _context(self._question, evidence)
         needed: list[Evidence] = []
         gone = missing(text, [], context)
@@ -142,9 +142,7 @@ class Renderer:
             second = self._cite(conflict.other.evidence)
             text = bare(conflict.preferred.text)
             against = f"{_origin(conflict.other)} gives {_other_value(conflict)}."
-            self.result.claims.append(
-                Claim(text, title, Support.CONFLICTING, (*first, *second))
-            )
+            self.result.claims.append(Claim(text, title, Support.CONFLICTING, (*first, *second)))
             lines.append(f"- {text}{self._markers(first)} {against}{self._markers(second)}")
         if lines:
             self.result.sections.append(Section(title, "\n".join(lines)))

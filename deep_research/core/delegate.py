@@ -1,4 +1,4 @@
-"""From follow-ups to branches: what is new is asked, what the breadth leaves over rides along, nothing is asked twice."""
+"""From follow-ups to branches: nothing is asked twice, what the breadth leaves over rides along."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .text import names, same_query, words
 
 
 def fresh(queries: Iterable[Query], asked: Iterable[str]) -> list[Query]:
-    """Drop blank queries and those that were asked before or say the same as an earlier one; keep the order."""
+    """Drop blank queries and those that say the same as an earlier one or one of `asked`."""
     seen = list(asked)
     kept: list[Query] = []
     for query in queries:
@@ -23,10 +23,13 @@ def fresh(queries: Iterable[Query], asked: Iterable[str]) -> list[Query]:
 def choose(
     queries: Iterable[Query], *, asked: Iterable[str], breadth: int, per_branch: int
 ) -> tuple[Query, ...]:
-    """Form at most `breadth` branches of at most `per_branch` search texts each from queries in order of priority.
+    """Form at most `breadth` branches of at most `per_branch` search texts each.
 
-    Queries that name something nobody has asked about lead; further ones of that kind join the branches in turn. So a
-    tree of breadth 4 that meets six unexplained things looks at all six, and does not ask twice about one.
+    The queries come in order of priority.
+
+    Queries that name something nobody has asked about lead; further ones of that kind join the
+    branches in turn. So a tree of breadth 4 that meets six unexplained things looks at all six, and
+    does not ask twice about one.
     """
     asked = tuple(asked)
     known = {word for text in asked for word in words(text)}
@@ -40,7 +43,7 @@ def choose(
 
 
 def _names_new(text: str, known: set[str]) -> bool:
-    """Tell whether a query names something unknown; scripts without capitals cannot show it and count as new."""
+    """Tell whether a query names something unknown; in a script without capitals it always does."""
     found = names(text)
     if not found:
         return not text.isascii() and text.lower() == text.upper()
@@ -56,8 +59,10 @@ def _joined(branch: list[Query]) -> Query:
 def why_stop(node: ResearchNode, shape: Shape) -> Decision | None:
     """Return the reason that a fixed tree has to stop at this node, or None if it goes deeper.
 
-    'depth': the shape allows no more levels. 'saturated': nothing was learned that its ancestors did not know.
-    'no_follow_ups': nothing is left to ask. The root always goes on: its branches may find what it could not.
+    'depth': the shape allows no more levels. 'saturated': nothing was learned that its ancestors
+    did not know.
+    'no_follow_ups': nothing is left to ask. The root always goes on: its branches may find what it
+    could not.
     """
     if shape.depth <= 0:
         return Decision(stop="depth")

@@ -1,21 +1,21 @@
 """Everything that can go wrong in a run and is not a bug.
 
-DeepResearchError                  kind                retryable
-├── ConfigError                    config              no    what a person wrote is wrong; exit code 2
-├── BudgetExceeded                 budget              no    the next call does not fit in what is left
-├── JournalError                   journal             no    a run's record cannot be used
-└── ProviderError                  provider            no    something outside failed
-    ├── RateLimited                rate_limited        yes   slow down (429); may say for how long
-    ├── ProviderTimeout            timeout             yes   no answer in time
-    ├── ProviderUnavailable        unavailable         yes   connection failed, 5xx
-    ├── AuthFailed                 auth                no    a key is missing or refused; ends the run
-    ├── ContextTooLong             context_too_long    no    the prompt does not fit; shrink and try again
-    ├── BadAnswer                  bad_answer          no    an answer that cannot be understood
-    ├── PageUnreadable             page_unreadable     no    no usable text at this address
-    └── Refused                    refused             no    an address that must not be dialled
+DeepResearchError                kind              retryable
+├── ConfigError                  config            no   what a person wrote is wrong; exit code 2
+├── BudgetExceeded               budget            no   the next call does not fit in what is left
+├── JournalError                 journal           no   a run's record cannot be used
+└── ProviderError                provider          no   something outside failed
+    ├── RateLimited              rate_limited      yes  slow down (429); may say for how long
+    ├── ProviderTimeout          timeout           yes  no answer in time
+    ├── ProviderUnavailable      unavailable       yes  connection failed, 5xx
+    ├── AuthFailed               auth              no   a key is missing or refused; ends the run
+    ├── ContextTooLong           context_too_long  no   the prompt does not fit; shrink, try again
+    ├── BadAnswer                bad_answer        no   an answer that cannot be understood
+    ├── PageUnreadable           page_unreadable   no   no usable text at this address
+    └── Refused                  refused           no   an address that must not be dialled
 
-Errors of outside libraries are translated into these once, at the edge (`raise … from error`). The core catches
-`DeepResearchError` and nothing broader: bugs stay loud.
+Errors of outside libraries are translated into these once, at the edge (`raise … from error`). The
+core catches `DeepResearchError` and nothing broader: bugs stay loud.
 """
 
 from typing import ClassVar
@@ -29,7 +29,7 @@ class DeepResearchError(Exception):
 
 
 class ConfigError(DeepResearchError):
-    """Something that a person wrote (flag, file, environment) cannot be used; the message says how to mend it."""
+    """What a person wrote (flag, file, environment) cannot be used; the message tells the mend."""
 
     kind = "config"
 
@@ -65,34 +65,34 @@ class ProviderError(DeepResearchError):
         self.retry_after = retry_after
 
 
-class RateLimited(ProviderError):
+class RateLimited(ProviderError):  # noqa: N818 - the field's usual name
     """The service asks to slow down."""
 
     kind = "rate_limited"
     retryable = True
 
 
-class ProviderTimeout(ProviderError):
+class ProviderTimeout(ProviderError):  # noqa: N818 - the field's usual name
     """No answer in time."""
 
     kind = "timeout"
     retryable = True
 
 
-class ProviderUnavailable(ProviderError):
+class ProviderUnavailable(ProviderError):  # noqa: N818 - the field's usual name
     """The service cannot be reached or failed on its side (5xx)."""
 
     kind = "unavailable"
     retryable = True
 
 
-class AuthFailed(ProviderError):
+class AuthFailed(ProviderError):  # noqa: N818 - the field's usual name
     """A key is missing or refused. The message names the variable that holds it."""
 
     kind = "auth"
 
 
-class ContextTooLong(ProviderError):
+class ContextTooLong(ProviderError):  # noqa: N818 - the field's usual name
     """The prompt does not fit the model.
 
     Args:
@@ -107,19 +107,19 @@ class ContextTooLong(ProviderError):
         self.limit = limit
 
 
-class BadAnswer(ProviderError):
+class BadAnswer(ProviderError):  # noqa: N818 - the field's usual name
     """An answer arrived that cannot be understood, also after asking again."""
 
     kind = "bad_answer"
 
 
-class PageUnreadable(ProviderError):
+class PageUnreadable(ProviderError):  # noqa: N818 - the field's usual name
     """No usable text at this address: gone, empty, a wall, an image, broken."""
 
     kind = "page_unreadable"
 
 
-class Refused(ProviderError):
+class Refused(ProviderError):  # noqa: N818 - the field's usual name
     """An address that must not be dialled (private network, other scheme)."""
 
     kind = "refused"

@@ -1,4 +1,4 @@
-"""What a run says about itself: one stream for the callback, the log file, the terminal and the dashboard."""
+"""What a run says about itself: one stream for callback, log file, terminal and dashboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quotes: find a model's words in the saved text, mend near misses, ask if they carry a sentence."""
+"""Quotes: find a model's words in a saved text, mend near misses, ask what they carry."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from .text import STOPWORDS, Span, likeness, names, numbers, stem, terms, words
 
 _EQUAL: Final = str.maketrans(
     {
-        **dict.fromkeys("‘’‚‛′`´\"“”„‟″«»「」『』", "'"),
+        **dict.fromkeys('‘’‚‛′`´"“”„‟″«»「」『』', "'"),
         **dict.fromkeys("‐‑‒–—―−﹣－", "-"),
     }
 )
 _DROPPED: Final = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
 _HYPHENS = re.compile(r"(?<=[^\W\d_])-+(?=[^\W\d_])|(?<=-)-+")
+_EDGES = re.compile(r"^-+(?=[^\W\d_])|-+$")
 _WRAPPING = re.compile(r"^[\s\"'“”‘’«»„]*(?:(?:\.{3}|…)\s*)?|(?:\s*(?:\.{3}|…))?[\s\"'“”‘’«»„]*$")
 _MENDABLE: Final = 0.5
 _UNRELATED: Final = 0.2
@@ -39,12 +40,14 @@ def find_quote(text: str, quote: str) -> Span | None:
     is.
     """
     quote = _WRAPPING.sub("", quote)
-    at = text.find(quote) if quote else -1
+    needle = _EDGES.sub("", _normal(quote)[0])
+    if not needle:
+        return None
+    at = text.find(quote)
     if at >= 0 and _whole(text, at, at + len(quote)):
         return at, at + len(quote)
-    needle, _ = _normal(quote)
     hay, origin = _normal(text)
-    at = hay.find(needle) if needle else -1
+    at = hay.find(needle)
     while at >= 0:
         start, end = origin[at], origin[at + len(needle) - 1] + 1
         if _whole(text, start, end) and _normal(text[start:end])[0] == needle:
@@ -59,7 +62,7 @@ def _whole(text: str, start: int, end: int) -> bool:
 
 
 def _glued(text: str, at: int) -> bool:
-    """Tell whether a word or number goes on over `at`; scripts without case have no spaces to tell."""
+    """Tell whether a word or number goes on over `at`; scripts without case do without spaces."""
     if not 0 < at < len(text):
         return False
     before, after = text[at - 1], text[at]
@@ -89,7 +92,7 @@ def _normal(text: str) -> tuple[str, list[int]]:
 
 
 def best_excerpt(claim: str, excerpts: Sequence[Excerpt]) -> Excerpt | None:
-    """Return the sentence nearest to what `claim` says, with all of its numbers; None if none is."""
+    """Return the sentence nearest to `claim` that has all of its numbers; None if none is near."""
     wanted = set(numbers(claim))
     best: Excerpt | None = None
     best_score = _MENDABLE
@@ -110,13 +113,14 @@ def _sequence(a: str, b: str) -> float:
 def missing(sentence: str, quotes: Iterable[str], context: str = "") -> tuple[str, ...]:
     """Return what `sentence` states and its quotes do not contain: numbers, their units, names.
 
-    '5 million' and '5,000,000', '$' and 'dollars', '%' and 'percent', '2021-05-09' and 'May 9, 2021'
-    are equal; '5 million dollars' and '5 million euros' are not.
+    '5 million' and '5,000,000', '$' and 'dollars', '%' and 'percent', '2021-05-09' and 'May 9,
+    2021' are equal; '5 million dollars' and '5 million euros' are not.
 
     Args:
         sentence: The sentence to be carried.
         quotes: The words that it cites.
-        context: Words that may be used without a quote: the question, the titles of the cited pages.
+        context: Words that may be used without a quote: the question, the titles of the cited
+            pages.
     """
     sentence = spoken_dates(sentence)
     carried = spoken_dates(" ".join(quotes))
@@ -125,7 +129,9 @@ def missing(sentence: str, quotes: Iterable[str], context: str = "") -> tuple[st
     have = quantities(carried)
     given = quantities(context)
     gone: list[str] = []
+    units: set[str] = set()
     for stated in quantities(sentence):
+        units.update(words(stated.shown))
         same = [q for q in have if q.value == stated.value] or [
             q for q in given if q.value == stated.value
         ]
@@ -134,12 +140,8 @@ def missing(sentence: str, quotes: Iterable[str], context: str = "") -> tuple[st
         elif not any(_same_unit(stated, q, known_words) for q in same):
             gone.append(stated.shown)
     for name in names(sentence):
-        lacking = [
-            w
-            for w in words(name)
-            if stem(w) not in known_words and w not in STOPWORDS and not w.isdigit()
-        ]
-        if lacking and not _opens(sentence, name):
+        lacking = [w for w in words(name) if stem(w) not in known_words and not w.isdigit()]
+        if set(lacking) - STOPWORDS - units and not _opens(sentence, name):
             gone.append(name)
     return tuple(dict.fromkeys(gone))
 
@@ -159,7 +161,7 @@ def _same_unit(stated: Quantity, known: Quantity, known_words: set[str]) -> bool
 
 
 def _opens(sentence: str, name: str) -> bool:
-    """Tell whether `name` only opens the sentence: a single capitalised word there is rarely a name."""
+    """Tell whether `name` only opens the sentence: one capitalised word there is rarely a name."""
     return " " not in name and sentence.lstrip("\"'“(").startswith(name) and name.isalpha()
 
 
@@ -190,8 +192,8 @@ def grounded(
 ) -> Learning | None:
     """Bind a learning to the sentences it points at, or mend it; None if no sentence carries it.
 
-    If the sentences lack a number, name or unit of the text, the best matching sentence of `pool` is
-    tried; if that fails too, the sentences speak for themselves and replace the text.
+    If the sentences lack a number, name or unit of the text, the best matching sentence of `pool`
+    is tried; if that fails too, the sentences speak for themselves and replace the text.
     """
     text = " ".join(text.split())
     chosen = list(excerpts)

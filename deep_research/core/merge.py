@@ -1,4 +1,4 @@
-"""From tree to evidence bank: equal learnings become one, disagreeing ones a conflict, in tree order."""
+"""From tree to evidence bank: equal learnings become one, disagreeing ones a conflict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _AS_OF = re.compile(
     re.IGNORECASE,
 )
 _SERIAL = re.compile(
-    r"\s(\d{1,3})(?![\d%,.]*\d|\s?(?:[%°]|(?:thousand|million|billion|trillion|percent|per cent)\b))"
+    r"\s(\d{1,3})"
+    r"(?![\d%,.]*\d|\s?(?:[%°]|(?:thousand|million|billion|trillion|percent|per cent)\b))"
 )
 _MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*$", re.IGNORECASE)
 _NOT = re.compile(r"\b(?:not|no|never|neither|nor|without|cannot)\b|n['’]t\b", re.IGNORECASE)
@@ -104,7 +105,8 @@ def _proper(text: str) -> tuple[str, ...]:
 def _conflicts(learnings: list[Learning]) -> tuple[list[Conflict], set[int]]:
     """Find learnings that say the same of the same thing with other numbers.
 
-    Returns the conflicts, each with the winner of all on its preferred side, and the ids of who lost.
+    Returns the conflicts, each with the winner of all on its preferred side, and the ids of who
+    lost.
     """
     masked = [_Masked.of(x) for x in learnings]
     rows: dict[str, list[int]] = {}
@@ -117,7 +119,8 @@ def _conflicts(learnings: list[Learning]) -> tuple[list[Conflict], set[int]]:
             first, reason = _prefer(learnings[i], masked[i], learnings[j], masked[j])
             beaten[j if first else i] = (i if first else j), reason
     found: list[Conflict] = []
-    for loser, (winner, reason) in beaten.items():
+    for loser, verdict in beaten.items():
+        winner, reason = verdict
         while winner in beaten:
             winner, reason = beaten[winner]
         found.append(Conflict(learnings[winner], learnings[loser], reason))
@@ -164,7 +167,7 @@ class _Masked:
 
 
 def _serial(name: str, text: str) -> str:
-    """Return the number that belongs to a name, as in 'Apollo 11', with a space before it, or ''."""
+    """Return the number that belongs to a name, as ' 11' does in 'Apollo 11', or ''."""
     match = _SERIAL.match(text, text.find(name) + len(name))
     return f" {match[1]}" if match and not _MONTH.search(name) else ""
 
@@ -187,7 +190,7 @@ def _pairs(masked: Sequence[_Masked], rows: dict[str, list[int]]) -> Iterator[tu
 
 
 def _prefer(a: Learning, ma: _Masked, b: Learning, mb: _Masked) -> tuple[bool, str]:
-    """Tell whether `a` is preferred, and why: the newer date, then more pages, then the tree's order."""
+    """Tell whether `a` is preferred, and why: newer date, more pages, else the tree's order."""
     old, new = sorted((ma.year, mb.year))
     if old and old != new:
         return ma.year == new, f"{new} is newer than {old}"
@@ -205,9 +208,7 @@ def fit(
 
     One that is too large by itself is left out and does not push out others.
     """
-    order = sorted(
-        range(len(learnings)), key=lambda i: (not learnings[i].evidence, -i)
-    )
+    order = sorted(range(len(learnings)), key=lambda i: (not learnings[i].evidence, -i))
     kept: set[int] = set()
     for i in order:
         cost = count(learnings[i].text) + 2

@@ -19,7 +19,8 @@ class Query:
     Attributes:
         text: What is typed into the search engine.
         goal: What the answer is wanted for, in words.
-        also: Further search texts of the same branch: follow-ups that the breadth left over ride along here.
+        also: Further search texts of the same branch: follow-ups that the breadth left over ride
+            along here.
     """
 
     text: str
@@ -103,7 +104,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What one node brought: what is now known, what to ask next, which pages it read, what failed on the way."""
+    """What one node brought: what is known now, what to ask next, what was read, what failed."""
 
     learnings: tuple[Learning, ...] = ()
     follow_ups: tuple[Query, ...] = ()
@@ -113,7 +114,10 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What happens below a node: queries to delegate, or a reason to stop (one of the two is empty)."""
+    """What happens below a node: queries to delegate, or a reason to stop.
+
+    Both only where some queries had to be left out: then `stop` says why.
+    """
 
     delegate: tuple[Query, ...] = ()
     stop: str = ""
@@ -127,7 +131,8 @@ class Shape:
         breadth: Branches below one node, at least 1.
         depth: Levels still to come, at least 0.
         min_breadth: Halving stops here (default 2), but a tree of breadth 1 stays a path.
-        per_branch: Search texts that one branch may carry (default 2), so that what the breadth leaves over is not lost.
+        per_branch: Search texts that one branch may carry (default 2), so that what the breadth
+            leaves over is not lost.
     """
 
     breadth: int
@@ -146,7 +151,7 @@ class Shape:
         return replace(self, breadth=max(self.breadth // 2, floor, 1), depth=self.depth - 1)
 
     def size(self) -> int:
-        """Count the nodes below the root that a tree of this shape holds at most (4×2: 12, 4×3: 28)."""
+        """Count the nodes that this shape allows below the root (4×2: 12, 4×3: 28)."""
         return self.breadth * (1 + self.deeper().size()) if self.depth > 0 else 0
 
 
@@ -162,7 +167,7 @@ class Status(StrEnum):
 
 @dataclass(slots=True)
 class Usage:
-    """What was really spent. `cost` is in micro-dollars, or None as soon as one price was unknown."""
+    """What was spent. `cost` is in micro-dollars, or None as soon as one price was unknown."""
 
     llm_calls: int = 0
     input_tokens: int = 0
@@ -173,7 +178,7 @@ class Usage:
     seconds: float = 0.0
 
     def add(self, other: Usage) -> None:
-        """Add `other` in place; an unknown cost stays unknown. `seconds` is wall time and is not added."""
+        """Add `other` in place; an unknown cost stays unknown. `seconds` is not added."""
         self.llm_calls += other.llm_calls
         self.input_tokens += other.input_tokens
         self.output_tokens += other.output_tokens
@@ -205,8 +210,8 @@ class Brief:
 class ResearchNode:
     """One query, what was learned from it, and the nodes that grew out of it.
 
-    `known`, `asked` and `read` come from its ancestors: with the query, all that a node may depend on. `room` is how
-    many follow-ups can still be used below it.
+    `known`, `asked` and `read` come from its ancestors: with the query, all that a node may depend
+    on. `room` is how many follow-ups can still be used below it.
     """
 
     query: Query

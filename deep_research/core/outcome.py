@@ -16,9 +16,9 @@ _OUTAGES = frozenset({"auth", "rate_limited", "unavailable", "timeout", "provide
 def outcome(root: ResearchNode, bank: Bank, *, late: bool, stopped: bool) -> tuple[RunStatus, str]:
     """Return the run's status and stop reason.
 
-    Reasons: 'cancelled', 'deadline', 'budget', 'no_evidence'; 'depth' if the tree grew as deep as it
-    may, else the planner's most frequent word ('saturated', 'no_follow_ups') or 'done'; or the kind
-    and message of the failure that ended the run or left nothing to report.
+    Reasons: 'cancelled', 'deadline', 'budget', 'no_evidence'; 'depth' if the tree grew as deep as
+    it may, else the planner's most frequent word ('saturated', 'no_follow_ups') or 'done'; or the
+    kind and message of the failure that ended the run or left nothing to report.
     """
     nodes = list(root.walk())
     budget = any(
@@ -33,10 +33,8 @@ def outcome(root: ResearchNode, bank: Bank, *, late: bool, stopped: bool) -> tup
         return RunStatus.FAILED, f"{fatal.kind}: {fatal.message}"
     if not bank.items:
         return RunStatus.NOTHING_FOUND, "budget" if budget else "no_evidence"
-    if budget:
-        return RunStatus.PARTIAL, "budget"
-    if root.failure:
-        return RunStatus.PARTIAL, f"{root.failure.kind}: {root.failure.message}"
+    if budget or root.failure:
+        return RunStatus.PARTIAL, "budget" if budget else _told(root.failure)
     return RunStatus.COMPLETE, _usual_stop(nodes)
 
 
@@ -48,8 +46,8 @@ def _usual_stop(nodes: Iterable[ResearchNode]) -> str:
 def _fatal(root: ResearchNode) -> Failure | None:
     """Return the failure that kept the run from finding anything.
 
-    The root's own; or, if all branches failed, the first one's; or, if the root had no branches, the
-    first search or page that an outage kept from it.
+    The root's own; or, if all branches failed, the first one's; or, if the root had no branches,
+    the first search or page that an outage kept from it.
     """
     if root.failure and root.failure.kind != "budget":
         return root.failure
@@ -70,6 +68,10 @@ def failures(root: ResearchNode) -> tuple[Failure, ...]:
         if node.failure:
             found.append(node.failure)
     return tuple(found)
+
+
+def _told(failure: Failure | None) -> str:
+    return f"{failure.kind}: {failure.message}" if failure else ""
 
 
 def gaps(root: ResearchNode, brief: Brief, bank: Bank) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Which sentences of which pages are worth a model's attention: chosen by relevance, never by cutting at character N."""
+"""Which sentences of which pages are worth reading: chosen by relevance, not cut at character N."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def quote_at(page: Page, start: int, end: int) -> Evidence:
 
 
 def split(pages: Iterable[Page]) -> list[Excerpt]:
-    """Return all sentences of all pages, each text once; copies on other pages are kept with the first."""
+    """Return all sentences of all pages, each text once; copies are kept with the first."""
     seen: dict[str, Excerpt] = {}
     found: list[Excerpt] = []
     for page in pages:
@@ -92,8 +92,9 @@ def select(
         count: Counts the tokens of a text.
         skip: Quotes that are known already and need not be shown again.
 
-    A sentence counts by its own words, a little by its neighbours' and its page's title, and more if it bears a number.
-    Sentences that share nothing with what is wanted are left out, unless nothing does: then pages are read from the top.
+    A sentence counts by its own words, a little by its neighbours' and its page's title, and more
+    if it bears a number. Sentences that share nothing with what is wanted are left out, unless
+    nothing does: then pages are read from the top.
     """
     excerpts = [e for e in split(pages) if e.page.text[e.start : e.end] not in skip]
     if not excerpts:
@@ -115,12 +116,13 @@ def select(
         if excerpt.score:
             excerpt.score += _TITLE * title_of[excerpt.page.sha256]
     order = sorted(range(len(excerpts)), key=lambda i: (-excerpts[i].score, i))
-    if not excerpts[order[0]].score:
+    relevant = excerpts[order[0]].score > 0
+    if not relevant:
         order.sort()
     chosen: list[int] = []
     left = limit
     for i in order:
-        if chosen and not excerpts[i].score:
+        if relevant and not excerpts[i].score:
             break
         cost = count(excerpts[i].text) + 4
         if cost <= left:

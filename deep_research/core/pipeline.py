@@ -29,7 +29,7 @@ class Learner(Protocol):
     def choose(
         self, node: ResearchNode, brief: Brief, hits: Sequence[Sequence[Source]]
     ) -> Sequence[Source]:
-        """Order the hits worth reading, best first; `hits` has one list per search text of the node's query."""
+        """Order the hits worth reading, best first; `hits`: one list per search that answered."""
         ...
 
     async def learn(
@@ -42,7 +42,10 @@ class Learner(Protocol):
 def unread_first(
     node: ResearchNode, hits: Sequence[Sequence[Source]], *, per_host: int = 3
 ) -> list[Source]:
-    """Take turns between the lists, each page once; what ancestors have read and crowded hosts come last."""
+    """Take turns between the lists, each page once.
+
+    Last come what ancestors have read and, before that, hits beyond `per_host` of one host.
+    """
     longest = max((len(h) for h in hits), default=0)
     turns = [h[i] for i in range(longest) for h in hits if i < len(h)]
     tiers: tuple[list[Source], ...] = ([], [], [])
@@ -64,7 +67,7 @@ def unread_first(
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A `Researcher`: searches all texts of the query at once, reads the best pages, has them learned from.
+    """A `Researcher`: searches all texts at once, reads the best pages, has them learned from.
 
     Attributes:
         outside: Search and reading.

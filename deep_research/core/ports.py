@@ -1,7 +1,8 @@
 """What a run needs from outside, as Protocols: implement one and it can be plugged in.
 
-Two rings. *Plugins* (`LLM`, `SearchEngine`, `PageReader`, `Exporter`) are what users swap: structural, no base class.
-*Seams* (`Outside`, `Researcher`, `Planner`, `Writer`, `Emit`) are how the core sees the layers round it.
+Two rings. *Plugins* (`LLM`, `SearchEngine`, `PageReader`, `Exporter`) are what users swap:
+structural, no base class. *Seams* (`Outside`, `Researcher`, `Planner`, `Writer`, `Emit`) are how
+the core sees the layers round it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from .merge import Bank
 from .model import Brief, Decision, Findings, Page, Path, ResearchNode, Shape, Source, Usage
 from .report import Report
 
-# --- plugins ---------------------------------------------------------------------------------------------------------
+# --- plugins -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +25,12 @@ class Prompt:
     """One question to a language model.
 
     Attributes:
-        role: Whose work it is: 'planner', 'reader' or 'writer'; the configuration maps roles to models.
-        system: Stable instructions; equal for all calls of a step, so that providers can cache them.
-        user: The task; stable parts first. Text from pages stands between tags and is data, never instruction.
+        role: Whose work it is: 'planner', 'reader' or 'writer'; the configuration maps roles to
+            models.
+        system: Stable instructions; equal for all calls of a step, so that providers can cache
+            them.
+        user: The task; stable parts first. Text from pages stands between tags and is data, never
+            instruction.
         schema: JSON schema of the answer, or None for plain text.
         name: Short name of the answer's schema, for providers that want one.
         max_tokens: Longest answer, in tokens.
@@ -71,7 +75,10 @@ class LLM(Protocol):
         ...
 
     def worst_case(self, prompt: Prompt) -> Mapping[str, int]:
-        """Upper bound of one call as budget amounts: 'calls', 'tokens', 'cost' (micro-dollars, if the price is known)."""
+        """Return the upper bound of one call as budget amounts.
+
+        'calls', 'tokens' and, if the price is known, 'cost' in micro-dollars.
+        """
         ...
 
 
@@ -81,7 +88,7 @@ class SearchEngine(Protocol):
     name: str
 
     async def search(self, query: str, *, limit: int) -> Sequence[Source]:
-        """Return at most `limit` hits, best first. None found is an empty sequence, not an error."""
+        """Return at most `limit` hits, best first; none found is an empty sequence, no error."""
         ...
 
 
@@ -104,12 +111,12 @@ class Exporter(Protocol):
 
 
 class ProgressSink(Protocol):
-    """Whoever listens to events. Must be quick and must not raise; the stream guards against both."""
+    """Whoever listens to events; must be quick and must not raise (the stream guards it)."""
 
     def emit(self, event: Event) -> None: ...
 
 
-# --- seams -----------------------------------------------------------------------------------------------------------
+# --- seams -------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -124,7 +131,8 @@ class Scope:
 class Outside(Protocol):
     """Every outside call of a run passes here: permit, budget, retry, timeout, events, record.
 
-    A permit is held for one call, never while waiting to try again. All raise `DeepResearchError`s only.
+    A permit is held for one call, never while waiting to try again. All raise `DeepResearchError`s
+    only.
     """
 
     async def complete(self, prompt: Prompt, scope: Scope, step: str) -> Completion:
@@ -153,7 +161,10 @@ class Researcher(Protocol):
     """A nested researcher: answers one query with its own searching, reading and learning."""
 
     async def investigate(self, node: ResearchNode, brief: Brief, scope: Scope) -> Findings:
-        """Return what `node.query` brought. May use `node.known`, `node.asked` and `node.read`, nothing of siblings."""
+        """Return what `node.query` brought.
+
+        May use `node.known`, `node.asked` and `node.read`, nothing of siblings.
+        """
         ...
 
 
@@ -173,7 +184,7 @@ class Planner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence of a draft and the evidence it stands on: ids of `Bank.items`. `paragraph` counts from 0."""
+    """One sentence of a draft; `evidence` are ids of `Bank.items`, paragraphs count from 0."""
 
     text: str
     evidence: tuple[int, ...] = ()
@@ -189,15 +200,14 @@ class DraftSection:
 
 
 class Writer(Protocol):
-    """Turns the evidence bank into sections. It can cite ids of the bank only; code renders numbers and URLs."""
+    """Turns the bank into sections. It cites ids of the bank; code renders numbers and URLs."""
 
     async def write(self, brief: Brief, bank: Bank, scope: Scope) -> tuple[DraftSection, ...]:
-        """Write all sections. Raises `DeepResearchError` if it cannot; the caller has a plainer writer."""
+        """Write all sections. Raises `DeepResearchError` if it cannot: then a plainer one does."""
         ...
 
     async def rewrite(
         self, sentence: Sentence, missing: Sequence[str], bank: Bank, brief: Brief, scope: Scope
     ) -> Sentence:
-        """Say it again so that the quotes carry it; called once for a sentence that failed the check."""
+        """Say it again so that the quotes carry it; called once for each that failed the check."""
         ...
-

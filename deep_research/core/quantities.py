@@ -1,4 +1,4 @@
-"""Numbers with what they count: '$5 million', '5,000,000 dollars' and 'USD 5m' of one text in another."""
+"""Numbers and what they count: '$5 million', '5,000,000 dollars' and 'USD 5m' are the same."""
 
 from __future__ import annotations
 
@@ -9,9 +9,19 @@ from typing import Final
 from .text import NUMBER, STOPWORDS, fold, numbers, stem
 
 _SCALES: Final = {
-    **{"hundr": 2, "thousand": 3, "lakh": 5, "million": 6, "millionen": 6, "millone": 6, "mio": 6},
-    **{"crore": 7, "billion": 9, "bn": 9, "milliard": 9, "milliarden": 9, "trillion": 12},
-    **{"万": 4, "萬": 4, "亿": 8, "億": 8, "兆": 12},
+    same: power
+    for power, all_of_it in {
+        2: "hundr",
+        3: "thousand",
+        4: "万 萬",
+        5: "lakh",
+        6: "million millionen millone mio",
+        7: "crore",
+        8: "亿 億",
+        9: "billion bn milliard milliarden",
+        12: "trillion 兆",
+    }.items()
+    for same in all_of_it.split()
 }
 """Stem of a word behind a number → power of ten."""
 _SCALES_OF_MONEY: Final = {"k": 3, "m": 6, "b": 9}
@@ -118,7 +128,7 @@ def _quantity(text: str, match: re.Match[str]) -> Quantity:
 
 
 def _following(text: str, at: int) -> tuple[int, str, str]:
-    """Return the end, the power ('square ', '') and the stem of the unit behind `at`; '' if none."""
+    """Return end, power ('square ' or '') and stem of the unit behind `at`; '' if none."""
     match = _AFTER.match(text, at)
     if not match:
         return at, "", ""
@@ -133,8 +143,8 @@ def _following(text: str, at: int) -> tuple[int, str, str]:
 
 
 def _scaled(number: str, scale: int) -> str:
-    whole, _, part = number.partition(".")
-    if not scale or not whole.lstrip("-").isdigit():
+    if not scale or not re.fullmatch(r"-?\d+(\.\d+)?", number):
         return number
+    whole, _, part = number.partition(".")
     part = part.ljust(scale, "0")
     return numbers(f"{whole}{part[:scale]}.{part[scale:]}0")[0]

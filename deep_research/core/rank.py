@@ -1,7 +1,7 @@
 """BM25: which of a few hundred texts answer a query best.
 
-Formula: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, with the +1 inside the
-logarithm that keeps every weight positive.
+Formula: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009,
+with the +1 inside the logarithm that keeps every weight positive.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .text import terms
 
 
 class Ranker:
-    """Scores texts against weighted queries. Built once for a set of texts, used for several queries."""
+    """Scores texts against weighted queries; built once for a set of texts."""
 
     def __init__(self, texts: Sequence[str], *, k1: float = 1.2, b: float = 0.6) -> None:
         counts = [Counter(terms(text)) for text in texts]
@@ -23,7 +23,10 @@ class Ranker:
         seen = Counter(term for c in counts for term in c)
         self.idf = {t: log(1 + (len(texts) - n + 0.5) / (n + 0.5)) for t, n in seen.items()}
         self._weights = [
-            {t: self.idf[t] * n * (k1 + 1) / (n + k1 * (1 - b + b * length / mean)) for t, n in c.items()}
+            {
+                t: self.idf[t] * n * (k1 + 1) / (n + k1 * (1 - b + b * length / mean))
+                for t, n in c.items()
+            }
             for c, length in zip(counts, lengths, strict=True)
         ]
 

@@ -19,7 +19,7 @@ class RunStatus(StrEnum):
 
 
 class Support(StrEnum):
-    """Whether the quotes carry the sentence: all of it, part of it, none of it, or they disagree."""
+    """Whether the quotes carry all of the sentence, part of it, none of it, or disagree."""
 
     VERIFIED = "verified"
     PARTIAL = "partial"

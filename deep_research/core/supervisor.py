@@ -96,7 +96,7 @@ class Supervisor:
         return Researched(root, brief, reserve, late, stop.is_set(), began, until)
 
     async def report(self, run: str, done: Researched) -> Report:
-        """Merge what was learned, write, check. Never fails for want of a model: there is a plain writer."""
+        """Merge what was learned, write, check. Needs no model: there is a plain writer."""
         root, brief = done.root, done.brief
         bank = merge(root)
         report = Report(run, brief.question, RunStatus.COMPLETE, "", tree=root)
@@ -144,7 +144,7 @@ class Supervisor:
         return found[0], False
 
     async def _brief(self, question: str, scope: Scope) -> Brief:
-        """Ask for a brief; without one the bare question has to do (the tree meets what is broken)."""
+        """Ask for a brief; without one the bare question has to do."""
         try:
             brief = await self.planner.brief(question, scope)
         except DeepResearchError as error:

@@ -1,4 +1,4 @@
-"""Reading text by rule: sentences, words, names, numbers, likeness; Latin, Cyrillic and CJK alike."""
+"""Reading text by rule: sentences, words, names, numbers, likeness; Latin, Cyrillic, CJK."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ Span = tuple[int, int]
 
 _CJK: Final = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)*")
-NUMBER: Final = re.compile(rf"(?<![^\W{_CJK}])[+\u2212-]?(?:(?<![\d.])\.)?\d(?:[\d,.\u00a0\u202f]*\d)?")
+NUMBER: Final = re.compile(
+    rf"(?<![^\W{_CJK}])[+\u2212-]?(?:(?<![\d.])\.)?\d(?:[\d,.\u00a0\u202f]*\d)?"
+)
 _CAPITALS: Final = "".join(c for c in map(chr, range(0x530)) if c.isupper())
 _TOKEN: Final = (
     rf"(?:(?:[{_CAPITALS}]\.)+|(?:Mr|Mrs|Ms|Dr|Prof|St|Ste|Mt|Ft|Jr|Sr)\.|[{_CAPITALS}][\w’'-]*)"
@@ -29,12 +31,13 @@ _ABBREVIATION = re.compile(
 )
 STOPWORDS: Final = frozenset(
     (  # noqa: SIM905 - a word a line would fill three screens
-        "a about above after again all also am an and any are as at be because been before being below "
-        "between both but by can could did do does doing down during each few for from further had has "
-        "have having he her here hers him his how i if in into is it its just know known let me more "
-        "most my no nor not now of off on once only or other our out over own same she should so some "
-        "such than that the their them then there these they this those through to too under until up "
-        "very was we were what when where which while who whom whose why will with would you your"
+        "a about above after again all also am an and any are as at be because been before "
+        "being below between both but by can could did do does doing down during each few for "
+        "from further had has have having he her here hers him his how i if in into is it its "
+        "just know known let me more most my no nor not now of off on once only or other our "
+        "out over own same she should so some such than that the their them then there these "
+        "they this those through to too under until up very was we were what when where which "
+        "while who whom whose why will with would you your"
     ).split()
 )
 _CONNECT: Final = frozenset(("de", "von", "van", "der", "la", "&"))
@@ -43,7 +46,7 @@ _MAX_SENTENCE: Final = 600
 
 
 def sentences(text: str) -> list[Span]:
-    """Return the (start, end) of each sentence: in order, without overlaps or surrounding white space.
+    """Return the (start, end) of each sentence: in order, no overlaps, no white space round it.
 
     A blank line, a list item and a heading end a sentence; common abbreviations, initials and
     decimals do not. None is longer than 600 characters: a longer one is cut between words. All that
@@ -92,12 +95,15 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=8192)
 def words(text: str) -> tuple[str, ...]:
-    """Return the folded words in order; each CJK character is one word, 'Veltran-7' gives 'veltran' and '7'."""
+    """Return the folded words in order.
+
+    Each CJK character is one word; 'Veltran-7' gives 'veltran' and '7'.
+    """
     return tuple(_WORD.findall(fold(text)))
 
 
 def stem(word: str) -> str:
-    """Strip English plural and verb endings, lightly: both sides of a comparison must come out alike.
+    """Strip English plural and verb endings, lightly, so that what is compared comes out alike.
 
     'city' and 'cities', 'make', 'makes' and 'making', 'building' and 'buildings' are pairs.
     """
@@ -183,7 +189,7 @@ def likeness(a: str, b: str) -> float:
 
 
 def same_query(a: str, b: str, threshold: float = 0.8) -> bool:
-    """Tell whether two queries would bring the same results: alike in terms, equal in numbers and names.
+    """Tell whether two queries bring the same: alike in terms, equal in numbers and names.
 
     'Veltran-7 density' and 'Veltran-42 density' are alike but not the same.
     """
@@ -201,7 +207,7 @@ def _named(text: str) -> frozenset[str]:
 
 
 def unique(queries: Iterable[str], asked: Iterable[str] = ()) -> list[str]:
-    """Drop blank queries and those that say the same as an earlier one or one of `asked`, in order."""
+    """Drop blank queries and those that say the same as an earlier one or one of `asked`."""
     seen = list(asked)
     kept: list[str] = []
     for query in queries:
@@ -213,7 +219,7 @@ def unique(queries: Iterable[str], asked: Iterable[str] = ()) -> list[str]:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Fold white space; cut to `limit` characters between words and mark the cut with an ellipsis."""
+    """Fold white space; cut to `limit` characters between words and mark the cut with '…'."""
     text = " ".join(text.split())
     if len(text) <= limit:
         return text

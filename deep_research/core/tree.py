@@ -15,7 +15,7 @@ _FATAL = (AuthFailed, ConfigError, BudgetExceeded)
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The recursion. Nothing is held while waiting for children, so one permit is enough for any depth.
+    """The recursion. Nothing is held while waiting for children: one permit does for any depth.
 
     Attributes:
         researcher: Answers one query.

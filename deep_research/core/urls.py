@@ -176,8 +176,8 @@ def _unwrapped(text: str) -> str:
         if last in _PAIRS:
             trim = text.count(last) > text.count(_PAIRS[last])
         elif last == ".":
-            # a sentence's full stop goes, a title's stays: /wiki/Apple_Inc.
-            trim = not re.search(r"_[^/_]*\.$", text) or text.endswith("..")
+            # a sentence's full stop goes, a title's (/wiki/Apple_Inc.) and a path's (/a/..) stay
+            trim = not re.search(r"_[^/_.]*\.$|/\.{1,2}$", text)
         else:
             trim = last in ",;:'\"`* "
         if not trim:

@@ -1,1 +1,1 @@
-"""Research without a language model: the same steps, done by rules, with the sources' own sentences."""
+"""Research without a language model: the same steps by rule, in the sources' own sentences."""

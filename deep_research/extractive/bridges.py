@@ -1,17 +1,19 @@
 """Which name on a page leads on: the bridge from what was asked to what has to be asked next.
 
-'Where was the director of X born?' On the page about X stands 'directed by Y': Y is named near a word that the question
-still waits for, on a page about a thing that the question names. These two, nearness and subject, make the score.
+'Where was the director of X born?' On the page about X stands 'directed by Y': Y is named near a
+word that the question still waits for, on a page about a thing that the question names. These two,
+nearness and subject, make the score.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from ..core.text import fold, stem
+from deep_research.core.text import fold, stem
+
 from . import names
 from .question import Question
 from .relations import akin
@@ -30,15 +32,16 @@ _MORE: Final = 0.3  # share of the second and third open word near the name
 _KIN: Final = 0.8  # a word of the same relation instead of the word itself
 _REACH: Final = 3.0  # words after which nearness has halved
 _FREE: Final = 2  # words of distance that cost nothing
-_TOPIC: Final = 0.8  # all of the question's words stand in the sentence or its page's title
-_SHARED: Final = 0.2  # for each further page that names it too
+_TOPIC: Final = 0.4  # all of the question's words stand in the sentence or its page's title
 _EARLY: Final = 0.3
 _RANK: Final = 0.2
 _SINGLE: Final = 0.9  # a name of one word is less telling
 _PEOPLE: Final = 0.6  # 'Italian' rarely has a page that helps
-_AGAIN: Final = 0.9  # each further bridge from the same subject counts less: all subjects get their turn
+_AGAIN: Final = (
+    0.9  # each further bridge from the same subject counts less: all subjects get their turn
+)
 _OWN: Final = 0.5  # what opens a page is mostly its subject's full name
-_WEAK: Final = 0.5
+_WEAK: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +95,8 @@ def bridges(
     found: list[Bridge] = []
     for rank, passage in enumerate(passages):
         found.extend(_of_passage(question, focus, passage, rank, known).values())
-    return _in_turn(_distinct(_united(found)))
-
-
-def _united(found: Iterable[Bridge]) -> list[Bridge]:
-    """One bridge for each name, best first; what several pages name is worth more."""
-    by_key: dict[str, list[Bridge]] = {}
-    for bridge in found:
-        by_key.setdefault(bridge.key, []).append(bridge)
-    united: list[Bridge] = []
-    for same in by_key.values():
-        best = max(same, key=lambda b: b.score)
-        united.append(replace(best, score=best.score + _SHARED * (len(same) - 1)))
-    return sorted(united, key=lambda b: -b.score)
+    found.sort(key=lambda b: -b.score)
+    return _in_turn(_distinct(found))
 
 
 def _distinct(found: Iterable[Bridge]) -> Iterator[Bridge]:
@@ -162,8 +154,7 @@ def _of_passage(
 def _with_title(passage: Passage) -> Iterator[tuple[int, str]]:
     if "," in passage.title or "(" in passage.title:
         yield -1, passage.title
-    for place, text in passage.sentences:
-        yield place, text
+    yield from passage.sentences
 
 
 def _mentioned(focus: Sequence[str], sentence: str) -> str:

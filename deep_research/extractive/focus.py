@@ -1,16 +1,17 @@
-"""What a search text asks about: extractive queries are a name and the words still open, as in 'Hank Snow died state'."""
+"""What a search text asks about: a name and the words still open, as in 'Hank Snow died state'."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.model import Brief, Page, Query, ResearchNode, Source
+from deep_research.core.model import Brief, Page, Query, ResearchNode, Source
+
 from . import names
 from .question import Question, analyse
 
 
 def follow_up(name: str, title: str, question: Question) -> Query:
-    """Ask about `name`, which a page titled `title` gave, in the words of the question that the page left open."""
+    """Ask about `name`, which a page titled `title` gave, in the words that the page left open."""
     words = " ".join(question.open_words(title))
     return Query(f"{name} {words}".strip(), f"{name}: {question.text}")
 
@@ -30,8 +31,8 @@ def name_in(text: str, question: Question) -> str:
 def focus_of(node: ResearchNode, brief: Brief, titles: Sequence[str]) -> list[str]:
     """Return the keys of the names that a node asks about.
 
-    Below the root these are the names of its search texts. At the root they are the names of the question: as the
-    titles found spell them, else as it spells them itself.
+    Below the root these are the names of its search texts. At the root they are the names of the
+    question: as the titles found spell them, else as it spells them itself.
     """
     question = analyse(brief.question)
     if node.path:
@@ -45,7 +46,10 @@ def focus_of(node: ResearchNode, brief: Brief, titles: Sequence[str]) -> list[st
 
 
 def anchors(question: Question, titles: Sequence[str]) -> list[str]:
-    """Return the keys of the question's names that are subjects of titles; the longest first, none inside another."""
+    """Return the keys of the question's names that are subjects of titles.
+
+    The longest comes first, and none stands inside another.
+    """
     found: list[str] = []
     keys = {question.names_title(title) for title in titles}
     for k in sorted(keys - {""}, key=lambda k: (-len(k), k)):

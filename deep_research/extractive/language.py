@@ -5,15 +5,21 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from ..core.text import fold, words
+from deep_research.core.text import fold, words
 
 _SMALL: Final = {
-    "en": "the of and to in is are was were what which who how when where why does did for with from by on",
-    "de": "der die das und ist sind war wie was wer wo wann warum welche welcher welches ein eine im den dem des mit von zu auf fur",
-    "fr": "le la les des du et est sont quel quelle quels quelles qui que comment pourquoi ou quand un une dans pour avec sur",
-    "es": "el la los las de y es son que cual cuales quien como cuando donde por para un una en con del se",
-    "it": "il lo la gli le di e sono che quale quali chi come quando dove perche un una nel con della dei per",
-    "pt": "o a os as de e sao que qual quais quem como quando onde por para um uma no na com do da dos das",
+    "en": "the of and to in is are was were what which who how when where why does did for with",
+    "de": (
+        "der die das und ist sind war wie was wer wo wann warum welche welcher welches ein eine im "
+        "den dem des mit von zu auf fur"
+    ),
+    "fr": (
+        "le la les des du et est sont quel quelle quels quelles qui que comment pourquoi ou quand "
+        "un une dans pour avec sur"
+    ),
+    "es": "el la los las de y es son que cual quien como cuando donde por para un una en con del",
+    "it": "il lo la gli le di e sono che quale chi come quando dove perche un una nel con della",
+    "pt": "o a os as de e sao que qual quem como quando onde por para um uma no na com do da dos",
     "nl": "de het een en is zijn wat wie hoe wanneer waar waarom welke van op met voor door bij",
     "pl": "i w na jest sa co kto jak kiedy gdzie dlaczego ktory ktora ktore z do od dla",
     "sv": "och ar det en ett som vad vem hur nar var varfor vilken vilka av pa med for till",

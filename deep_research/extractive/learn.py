@@ -1,4 +1,4 @@
-"""Choosing pages and learning from them by rule: the sentences that fit, word for word, and the names that lead on."""
+"""Learning by rule: the pages worth reading, the sentences that fit, the names that lead on."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..core.model import Brief, Learning, Page, Query, ResearchNode, Source
-from ..core.passages import Excerpt, split
-from ..core.pipeline import Lesson
-from ..core.ports import Scope
-from ..core.rank import Ranker
-from ..core.text import likeness, numbers
-from ..core.urls import same_page
+from deep_research.core.model import Brief, Learning, Page, Query, ResearchNode, Source
+from deep_research.core.passages import Excerpt, split
+from deep_research.core.pipeline import Lesson
+from deep_research.core.ports import Scope
+from deep_research.core.rank import Ranker
+from deep_research.core.text import likeness, numbers
+from deep_research.core.urls import same_page
+
 from . import names
 from .bridges import Passage, bridges
 from .focus import anchors, focus_of, follow_up, name_in, settled, titles_of
@@ -28,6 +29,10 @@ _SAME: Final = 0.75
 _LEAST: Final = 0.25  # of the best score: below this a sentence does not answer
 _SHORTEST, _LONGEST = 25, 420
 _NAMED, _DATED, _POINTING = 1.3, 1.15, 0.6
+_INTRODUCES: Final = 0.5
+_ON_TOPIC: Final = (
+    0.34  # share of the question's words that lets a sentence count without the name asked about
+)
 _POINTER = re.compile(
     r"(?:it|he|she|they|this|that|these|those|its|his|her|their|such|there)\b", re.IGNORECASE
 )
@@ -51,9 +56,9 @@ class ExtractiveLearner:
     def choose(
         self, node: ResearchNode, brief: Brief, hits: Sequence[Sequence[Source]]
     ) -> Sequence[Source]:
-        """Order the hits worth reading: subjects of the names asked about first, then pages that show the names.
+        """Order the hits worth reading: those about the names asked for, then those that show them.
 
-        Below the root, pages that do not even show the name in title or snippet are mostly left alone.
+        Below the root, hits that do not even show the name in title or snippet are mostly left.
         """
         lists = [[s for s in each if same_page(s.url) not in node.read] for each in hits]
         ordered = self._below(node, brief, lists) if node.path else self._at_root(brief, lists)
@@ -61,7 +66,7 @@ class ExtractiveLearner:
 
     @staticmethod
     def _at_root(brief: Brief, lists: Sequence[list[Source]]) -> list[Source]:
-        """The subjects that the question names, the best hit of each further text, then hits in turn."""
+        """Pages about what the question names, the best hit of each further text, then all hits."""
         question = analyse(brief.question)
         pool = [s for each in lists for s in each]
         subjects = anchors(question, titles_of(pool))
@@ -74,9 +79,7 @@ class ExtractiveLearner:
         return [*chosen, *(s for each in lists for s in each)]
 
     @staticmethod
-    def _below(
-        node: ResearchNode, brief: Brief, lists: Sequence[list[Source]]
-    ) -> list[Source]:
+    def _below(node: ResearchNode, brief: Brief, lists: Sequence[list[Source]]) -> list[Source]:
         question = analyse(brief.question)
         turns: list[list[Source]] = []
         for text, each in zip(node.query.texts, lists, strict=False):
@@ -91,7 +94,7 @@ class ExtractiveLearner:
     async def learn(
         self, node: ResearchNode, brief: Brief, pages: Sequence[Page], scope: Scope
     ) -> Lesson:
-        """Quote the sentences that fit the node's goal and the question best; follow the names they lead to."""
+        """Quote the sentences that fit query and question best; follow the names they lead to."""
         del scope
         focus = focus_of(node, brief, titles_of(pages))
         excerpts = _ranked(pages, node, brief, focus)
@@ -132,19 +135,34 @@ def _once(sources: Iterable[Source]) -> dict[str, Source]:
 def _ranked(
     pages: Sequence[Page], node: ResearchNode, brief: Brief, focus: Sequence[str]
 ) -> list[Excerpt]:
-    """All sentences of the pages in their order, scored against the question and the node's own texts."""
+    """All sentences in their order, scored against the question and the node's own texts.
+
+    Below the root a sentence that neither names what the node asks about nor shares a third of the
+    question's words is beside the point, however well single words of it match.
+    """
     excerpts = [_without_bullet(e) for e in split(pages)]
     own = 1.0 / len(node.query.texts)
     wanted = {**dict.fromkeys(node.query.texts, own), brief.question: 1.0}
     shown = [f"{e.page.source.title} {e.text}" for e in excerpts]
+    question = analyse(brief.question)
     for excerpt, score in zip(excerpts, Ranker(shown).scores(wanted), strict=True):
         text = names.key(excerpt.text)
         named = any(names.within(f, text) for f in focus)
         subject = any(f in names.title_keys(excerpt.page.source.title) for f in focus)
-        excerpt.score = score * (_NAMED if named or subject else 1.0)
+        strays = node.path and not (named or subject) and question.share(text) < _ON_TOPIC
+        excerpt.score = 0.0 if strays else score * (_NAMED if named or subject else 1.0)
         excerpt.score *= _DATED if numbers(excerpt.text) else 1.0
         excerpt.score *= _POINTING if _POINTER.match(excerpt.text) else 1.0
+    for page in pages:
+        _introduce([e for e in excerpts if e.page is page and _is_prose(e.text)])
     return excerpts
+
+
+def _introduce(sentences: Sequence[Excerpt]) -> None:
+    """A page's first sentence says what the others speak of: if one of them counts, so does it."""
+    best = max((e.score for e in sentences), default=0.0)
+    if best > 0 and not _POINTER.match(sentences[0].text):
+        sentences[0].score = max(sentences[0].score, _INTRODUCES * best)
 
 
 def _without_bullet(excerpt: Excerpt) -> Excerpt:
@@ -178,7 +196,7 @@ def _follow_ups(
     excerpts: Sequence[Excerpt],
     focus: Sequence[str],
 ) -> tuple[Query, ...]:
-    """Ask about the names that lead on from the sentences which fit, and from the opening of each page."""
+    """Ask about the names that lead on, in the sentences which fit and at the top of each page."""
     question = analyse(brief.question)
     passages = [Passage(p.source.title, _close(p, excerpts)) for p in pages]
     found = bridges(question, focus, passages, settled(node, brief))

@@ -1,7 +1,8 @@
 """Names in running text: whom and what a sentence speaks of, found by spelling alone.
 
-Latin, Cyrillic and Greek names are runs of capitalised words ('Ermengarde of Tours', 'Apollo 11'); Chinese and Japanese
-ones are quoted titles, katakana runs and words that end like the name of an institution or a place.
+Latin, Cyrillic and Greek names are runs of capitalised words ('Ermengarde of Tours', 'Apollo 11');
+Chinese and Japanese ones are quoted titles, katakana runs and words that end like the name of an
+institution or a place.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from ..core.text import STOPWORDS, words
+from deep_research.core.text import STOPWORDS, words
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-'’.&/][^\W_]+)*")
 POSSESSIVE = re.compile(r"['’]s\b|(?<=s)['’](?=\s|$)", re.IGNORECASE)
@@ -21,17 +22,24 @@ _HAN_BREAK = re.compile(r"[^\u3400-\u9fff]+|[的在是于和与及为由从到�
 _HAN_NAME = re.compile(
     r".{1,10}(?:公司|集团|大学|大學|学院|研究所|研究院|银行|銀行|法院|医院|省|市|县|州|国|國|河|山|岛|湖|党|军|社|寺|号)$"
 )
-_LINKS: Final = frozenset(
-    "of de du des la le les von van der den the di da del della al bin ibn ben y zu und".split()
+
+
+def _set(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+_LINKS: Final = _set(
+    "of de du des la le les von van der den the di da del della al bin ibn ben y zu und"
 )
-_CALENDAR: Final = frozenset(
+_CALENDAR: Final = _set(
     "january february march april may june july august september october november december "
-    "monday tuesday wednesday thursday friday saturday sunday".split()
+    "monday tuesday wednesday thursday friday saturday sunday"
 )
-_OPENERS: Final = frozenset(
-    "however although today prior upon additionally moreover therefore thus meanwhile later since despite "
-    "according like unlike many several two three four five six another every yes note see also first second one "
-    "among within without along around based because besides during given instead".split()
+_OPENERS: Final = _set(
+    "however although today prior upon additionally moreover therefore thus meanwhile later since "
+    "despite according like unlike many several two three four five six another every yes note see "
+    "first second one published updated author source date title contents summary introduction "
+    "everything nothing among within without along around based besides given instead"
 )
 _INITIAL: Final = 3
 _YEAR_DIGITS: Final = 4
@@ -50,7 +58,7 @@ class Name(NamedTuple):
 
 @lru_cache(maxsize=16384)
 def key(text: str) -> str:
-    """Return the spelling by which names are compared: folded words with single spaces, no possessive 's."""
+    """Return how names are compared: folded words with single spaces, without possessive 's."""
     return " ".join(words(POSSESSIVE.sub("", text)))
 
 
@@ -63,8 +71,8 @@ def within(needle: str, hay: str) -> bool:
 def title_keys(title: str) -> tuple[str, ...]:
     """Return the names that a page title gives its subject, the fullest first.
 
-    'Brother (Pearl Jam song)' is about 'brother', 'Baure, Nigeria' also about 'baure', 'Hank Snow - Wikipedia' also
-    about 'hank snow'.
+    'Brother (Pearl Jam song)' is about 'brother', 'Baure, Nigeria' also about 'baure', and
+    'Hank Snow - Wikipedia' also about 'hank snow'.
     """
     bare = _TAIL.sub("", title)
     forms = [bare, *_SITE.split(bare)[:1]]
@@ -74,7 +82,7 @@ def title_keys(title: str) -> tuple[str, ...]:
 
 
 def find(text: str) -> list[Name]:
-    """Return the names in `text`, as they stand, in order of their place; a quoted title may hold others."""
+    """Return the names in `text`, in order of their place; a quoted title may hold others."""
     found = [*_quoted(text), *_runs(text), *_cjk(text)]
     found.sort(key=lambda n: (n.start, -n.end))
     return list(dict.fromkeys(found))
@@ -90,7 +98,7 @@ def _quoted(text: str) -> Iterator[Name]:
 
 
 def _runs(text: str) -> Iterator[Name]:
-    """Capitalised words in a row, joined by 'of', 'de', 'von' and their like; 'and' and commas divide."""
+    """Capitalised words in a row, joined by 'of', 'von' and their like; 'and' and commas divide."""
     run: list[re.Match[str]] = []
     links: list[re.Match[str]] = []
     before = ""

@@ -1,4 +1,4 @@
-"""Planning by rule: the question's own parts are the outline, its names the first queries, its bridges the next ones."""
+"""Planning by rule: the question's parts are the outline, its names the first queries."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ..core.delegate import why_stop
-from ..core.model import Brief, Decision, Query, ResearchNode, Shape
-from ..core.ports import Scope
-from ..core.text import unique
+from deep_research.core.delegate import why_stop
+from deep_research.core.model import Brief, Decision, Query, ResearchNode, Shape
+from deep_research.core.ports import Scope
+from deep_research.core.text import unique
+
 from .language import detect
 from .question import analyse, aspects, clauses, sides
 
@@ -45,7 +46,7 @@ class ExtractivePlanner:
     async def decide(
         self, node: ResearchNode, brief: Brief, shape: Shape, scope: Scope
     ) -> Decision:
-        """Ask about the names that lead on, as many as breadth and budget allow; stop with a reason otherwise."""
+        """Ask about the names that lead on, as many as breadth and budget allow, or say why not."""
         del brief
         if stop := why_stop(node, shape):
             return stop
@@ -58,7 +59,7 @@ class ExtractivePlanner:
 
 
 def _branches(queries: Sequence[Query], shape: Shape, affordable: int) -> tuple[Query, ...]:
-    """The best queries lead a branch each; the next ones ride along in turn, as far as they can be paid for."""
+    """The best queries lead a branch each; the next ride along, as far as they can be paid for."""
     leads = list(queries[: min(shape.breadth, affordable)])
     more = queries[len(leads) : min(len(leads) * shape.per_branch, affordable)]
     for i, query in enumerate(more):

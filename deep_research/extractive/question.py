@@ -1,4 +1,4 @@
-"""What a question is made of: its names, its content words, the things it compares, the parts it asks for."""
+"""What a question is made of: names, content words, things to compare, parts to answer."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from ..core.text import STOPWORDS, fold, stem, terms, unique, words
+from deep_research.core.text import STOPWORDS, fold, stem, terms, unique, words
+
 from . import names
 from .language import detect, function_words
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _CLAUSE = re.compile(
-    r"[,;:?!。，；？]|\b(?:in which|to which|for which|from which|where|which|that|who|whom|whose|when|while|since)\b",
+    r"[,;:?!。，；？]|\b(?:(?:in|to|for|from) which|where|which|that|whom?|whose|when|while|since)\b",
     re.IGNORECASE,
 )
 _OR = re.compile(r"\s(?:or|vs\.?|versus|oder|ou|或|还是)\s", re.IGNORECASE)
@@ -75,8 +76,9 @@ class Question:
     def weights(self, subject: str, title: str) -> dict[str, float]:
         """Weigh the stems that are still open on a page about `subject` (a key).
 
-        In 'the birthplace of the director of X' a page about X is first asked for the director: what stands nearer
-        to the name weighs more. A word right before the name ('film X') only says what X is.
+        In 'the birthplace of the director of X' a page about X is first asked for the director:
+        what stands nearer to the name weighs more. A word right before the name ('film X') only
+        says what X is.
         """
         said = {stem(w) for w in words(title)}
         place = _place(subject.split(), self.words)
@@ -101,7 +103,7 @@ class Question:
         return sum(stem(w) in said for w in self.content) / (len(self.content) or 1)
 
     def open_words(self, title: str) -> list[str]:
-        """Return the content words that a page's title does not settle: what to ask its bridging names for."""
+        """Return the content words that a page's title does not settle: what to ask for next."""
         said = {stem(w) for w in words(title)}
         return [w for w in self.content if stem(w) not in said]
 
@@ -132,7 +134,7 @@ def analyse(text: str) -> Question:
 
 
 def sides(text: str) -> tuple[str, ...]:
-    """Return the things that a question compares, or nothing: 'A or B', 'A versus B', 'between A and B'."""
+    """Return the things that a question compares: 'A or B', 'A versus B', 'between A and B'."""
     asked = text.strip().rstrip("?？。. ")
     if between := _BETWEEN.search(asked):
         parts = _AND.split(between.group(1), maxsplit=1)
@@ -144,7 +146,7 @@ def sides(text: str) -> tuple[str, ...]:
 
 
 def aspects(text: str) -> tuple[str, ...]:
-    """Return the parts that a question asks for one by one: the list after a colon, or several questions."""
+    """Return the parts asked for one by one: the list after a colon, or several questions."""
     head, colon, tail = text.partition(":") if ":" in text else text.partition("：")
     if colon and not head.strip()[-1:].isdigit():
         parts = [_trim(part) for part in _LIST.split(tail.strip().rstrip("?.")) if part]

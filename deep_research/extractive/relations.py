@@ -1,14 +1,14 @@
-"""Words that speak of the same relation: a question asks for the 'mother', a page says 'daughter of'."""
+"""Words for one relation: a question asks for the 'mother', a page says 'daughter of'."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import Final
 
-from ..core.text import stem
+from deep_research.core.text import stem
 
 _FAMILIES: Final = (
-    "mother father parent daughter son child children born sibling brother sister grandfather grandmother",
+    "mother father parent daughter son child children born sibling brother sister grandfather",
     "husband wife spouse married marry widow widower wed consort partner",
     "director directed direct film filmmaker",
     "performer performed perform sing singer sung song record recorded album single artist band",
@@ -16,11 +16,11 @@ _FAMILIES: Final = (
     "author wrote written write writer novel book play poem story",
     "producer produced produce production",
     "death die died dead buried killed",
-    "country state city county located location region province district town village municipality capital place nation",
+    "country state city county located location region province district town village capital",
     "birth born birthplace birthday native",
     "university school educated attend attended study studied graduate graduated alma college",
     "found founded founder establish established create created creator invented inventor",
-    "company own owned owner parent subsidiary manufacture manufacturer manufactured developer developed maker made",
+    "company own owned owner parent subsidiary manufacture manufacturer developer developed made",
     "team club play played player football",
     "publish published publisher",
     "award won prize winner",
@@ -40,7 +40,7 @@ def kin(term: str) -> frozenset[str]:
 
 
 def akin(asked: str, said: str) -> bool:
-    """Tell whether two different stems speak of one thing: the same relation, or the same long beginning."""
+    """Tell whether two stems speak of one thing: one relation, or the same long beginning."""
     if said in kin(asked):
         return True
     return len(said) >= _ROOT and len(asked) >= _ROOT and said[:_ROOT] == asked[:_ROOT]

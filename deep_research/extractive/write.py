@@ -1,4 +1,4 @@
-"""Writing by rule: the best-supported sentences in brief, the others by sub-question or by subject, word for word."""
+"""Writing by rule: the best sentences in brief, the others by sub-question or by subject."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import unquote
 
-from ..core.merge import Bank, Item
-from ..core.model import Brief, Source
-from ..core.ports import DraftSection, Scope, Sentence
-from ..core.rank import Ranker
-from ..core.text import likeness, shorten, terms
+from deep_research.core.merge import Bank, Item
+from deep_research.core.model import Brief, Source
+from deep_research.core.ports import DraftSection, Scope, Sentence
+from deep_research.core.rank import Ranker
+from deep_research.core.text import likeness, shorten, terms
 
 _WORDS: Final = {
     "en": ("In brief", "Further findings"),
@@ -36,6 +36,9 @@ _SECTIONS: Final = 8
 _FURTHER: Final = 8
 _FEWEST: Final = 2
 _LEAST: Final = 0.12  # of the best score: below this a sentence is beside the question
+_TELLING: Final = (
+    0.4  # of the best score: what opens the report has to be about the question itself
+)
 _SAME: Final = 0.6
 _TITLE_LENGTH: Final = 70
 _SITE = re.compile(r"\s+[-|–—·]\s+.*$")
@@ -97,7 +100,7 @@ class ExtractiveWriter:
 
 
 def _rank(brief: Brief, items: Iterable[Item]) -> list[_Ranked]:
-    """Score all items against the question; drop what is beside it, and what an earlier item says as well."""
+    """Score all items against the question; drop what is beside it and what is said already."""
     usable = [item for item in items if item.learning.evidence]
     shown = [f"{x.learning.evidence[0].source.title} {x.learning.text}" for x in usable]
     wanted = {brief.question: 1.0, **dict.fromkeys(brief.outline, 0.5)}
@@ -117,8 +120,9 @@ def _rank(brief: Brief, items: Iterable[Item]) -> list[_Ranked]:
 
 
 def _opening(brief: Brief, ranked: Sequence[_Ranked]) -> list[_Ranked]:
-    """The best sentences, each from another page, each part of the outline at least once if it can be."""
+    """The best sentences, each from another page; each part of the outline once if it can be."""
     order = sorted(ranked, key=lambda r: (-r.score, r.order))
+    order = [r for r in order if r.score >= _TELLING * order[0].score]
     chosen: list[_Ranked] = []
     pages: set[str] = set()
     for part in (*brief.outline, ""):
@@ -137,7 +141,7 @@ def _opening(brief: Brief, ranked: Sequence[_Ranked]) -> list[_Ranked]:
 
 
 def _by_part(outline: Sequence[str], ranked: Sequence[_Ranked]) -> dict[str, list[_Ranked]]:
-    """Give each sentence to the part of the outline it shares most with; the others stand by their subject."""
+    """Give each sentence to the part it shares most with; the others stand by their subject."""
     texts = [f"{r.source.title} {r.text}" for r in ranked]
     ranker = Ranker(texts)
     scores = [ranker.scores({part: 1.0}) for part in outline]
@@ -161,7 +165,7 @@ def _by_subject(ranked: Sequence[_Ranked]) -> dict[str, list[_Ranked]]:
 
 
 def subject(source: Source) -> str:
-    """Return a page's title as a heading: without the site's name, a file's ending and underscores."""
+    """Return a page's title as a heading, without the site's name or a file's ending."""
     title = _SITE.sub("", source.title).strip()
     title = title or unquote(source.url.rstrip("/").rpartition("/")[2]) or source.url
     if _SUFFIX.search(title):
@@ -187,7 +191,7 @@ def _one_each(ranked: Sequence[_Ranked]) -> list[_Ranked]:
 
 
 def _section(title: str, ranked: Sequence[_Ranked], *, together: bool = True) -> DraftSection:
-    """One paragraph per page, sentences in the page's order; or, if not `together`, as ranked in one paragraph."""
+    """One paragraph per page in the page's order; if not `together`, one as ranked."""
     pages = list(dict.fromkeys(r.place[0] for r in ranked))
     order = list(ranked)
     if together:

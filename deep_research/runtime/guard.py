@@ -188,8 +188,8 @@ class Gate:
         """Read a page, once per address and run; see `Outside`.
 
         Every caller's budget pays, whoever was first, and also for a page that cannot be read. The
-        reader is told the address only, and the hit's title and date fill what the page itself
-        does not say: so the page is the same whoever was first.
+        reader is told address and engine only, and the hit's title and date fill what the page
+        itself does not say: so the page is the same whoever was first.
 
         Raises:
             BudgetExceeded: No page read is left.
@@ -202,7 +202,7 @@ class Gate:
         except ValueError as error:
             raise Refused(str(error)) from error
         scope.budget.hold({"pages": 1})
-        page = await self._pages(key, lambda: self._read(source.url, scope))
+        page = await self._pages(key, lambda: self._read(source, scope))
         found = page.source
         own = replace(
             source,
@@ -212,13 +212,14 @@ class Gate:
         )
         return replace(page, source=own)
 
-    async def _read(self, url: str, scope: Scope) -> Page:
+    async def _read(self, source: Source, scope: Scope) -> Page:
+        url = source.url
         async with self._fetching:
             scope.usage.pages += 1
             call = Call(self._emit, self.now, scope.path, {"url": url})
             try:
                 page = await guarded(
-                    f"reading {url}", self._timeouts.read, lambda: self._text_of(url)
+                    f"reading {url}", self._timeouts.read, lambda: self._text_of(source)
                 )
                 self._store(page)
             except DeepResearchError as error:
@@ -227,10 +228,10 @@ class Gate:
             call.done(Kind.PAGE_READ, chars=len(page.text), title=page.source.title)
             return page
 
-    async def _text_of(self, url: str) -> Page:
-        page = await self._reader.read(Source(url))
+    async def _text_of(self, source: Source) -> Page:
+        page = await self._reader.read(Source(source.url, engine=source.engine))
         if not page.text.strip():
-            raise PageUnreadable(f"{url}: no text")
+            raise PageUnreadable(f"{source.url}: no text")
         return page
 
     def _store(self, page: Page) -> None:

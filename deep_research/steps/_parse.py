@@ -110,7 +110,7 @@ def _from_lines(text: str, answer: type[BaseModel]) -> dict[str, Any]:
                 items.append(current)
             current[inner[key]] = pair["value"].strip("*_`\"' ,")
         elif pair and key in own:
-            if pair["value"].strip():
+            if any(c.isalnum() for c in pair["value"]):
                 result[own[key]] = pair["value"].strip("*_`\"' ,")
         elif bullet and any(c.isalnum() for c in rest):
             items.append(rest.strip("*_`\"' ,"))

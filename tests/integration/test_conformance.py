@@ -162,6 +162,8 @@ async def test_language_models(name):
         options = {"base_url": server.base_url, "api_key": "key"}
         llm = registry.build("llms", name, options, model="fake-model")
         done = await check_llm(llm)
+        if close := getattr(llm, "close", None):
+            await close()
         assert done.text == "yes"
         assert server.bodies[0]["model"] == "fake-model"
 

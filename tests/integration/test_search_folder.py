@@ -55,4 +55,4 @@ async def test_a_folder_of_difficult_pdf_files_is_indexed_with_reasons(tmp_path)
     (hit, *_) = await engine.search("hello world", limit=3)
     assert (await engine.read(hit)).marks
     assert all(reason and str(PDF) not in reason for _, reason in engine.problems)
-    engine.close()
+    await engine.close()

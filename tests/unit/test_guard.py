@@ -459,7 +459,7 @@ async def test_a_page_is_read_once_and_everyone_pays_and_keeps_his_own_hit():
     assert a.result().source == one
     assert b.result().source == Source("https://x.org/a", "Other")
     assert a.result().text == b.result().text
-    assert bench.reader.seen == [Source("https://x.org/a")]
+    assert bench.reader.seen == [Source("https://x.org/a", engine="e1")]
     assert len(saved) == 1
     assert (first.budget.left, second.budget.left) == ({"pages": 1}, {"pages": 0})
     assert first.usage.pages + second.usage.pages == 1

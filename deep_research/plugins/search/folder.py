@@ -32,8 +32,8 @@ class FolderSearch:
 
     The index is a SQLite file. Before the first search (or in `prepare`) it is brought up to date:
     new and changed files are read, those gone are removed, and files whose size and time or whose
-    content is as before are left alone. It is also the reader of its own hits: `holds` and `read`
-    .
+    content is as before are left alone. It is also the reader of its own hits, as `holds` and
+    `read` say.
 
     Args:
         paths: Folders, files or patterns such as 'papers/**/*.pdf'.
@@ -117,11 +117,11 @@ class FolderSearch:
                 self._index = await self._prepared()
             return self._index
 
-    def close(self) -> None:
-        """Close the index file. It also closes by itself when the engine is no longer used."""
-        if self._index is not None:
-            self._index.close()
-            self._index = None
+    async def close(self) -> None:
+        """Close the index file; a later call opens it again. An engine let go closes by itself."""
+        index, self._index = self._index, None
+        if index is not None:
+            await asyncio.to_thread(index.close)
 
     async def _prepared(self) -> Index:
         if not self.paths:

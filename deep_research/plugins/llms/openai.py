@@ -1,0 +1,263 @@
+"""Any endpoint that speaks OpenAI's chat completions: OpenAI, Ollama, vLLM, llama.cpp, LM Studio, gateways."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from deep_research.core.errors import (
+    AuthFailed,
+    BadAnswer,
+    ConfigError,
+    ContextTooLong,
+    ProviderError,
+    ProviderTimeout,
+    ProviderUnavailable,
+)
+from deep_research.core.ports import Completion, Prompt
+from deep_research.core.text import shorten
+from deep_research.runtime.tokens import count
+
+from ._dialect import Dialect, Request
+from ._errors import Refusal, translate
+from ._reply import Reply, read_error, read_reply
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+OFFICIAL: Final = "https://api.openai.com/v1"
+_TRIES: Final = 10
+_LEAST_ROOM: Final = 256
+_MARGIN: Final = 1.1
+_PER_PROMPT: Final = 20
+_TEACHING: Final = frozenset({400, 404, 405, 415, 422, 500, 501})
+"""Statuses with which endpoints refuse a parameter; llama.cpp and templates say 500."""
+
+
+class OpenAILLM:
+    """One model behind one endpoint. What the endpoint refuses is learned once and remembered.
+
+    Args:
+        model: The model's name there; None for the first that the endpoint lists.
+        base_url: Address up to and with '/v1'; None for OpenAI's own.
+        api_key: The key; local servers need none.
+        key_name: The environment variable that holds the key, for messages.
+        timeout: Seconds without a byte before the request is given up.
+        temperature: Passed on if set.
+        reasoning_effort: Passed on if set ('none', 'low', …).
+        context: Tokens that prompt and answer may have together, if known.
+        prices: USD per million tokens (in, out). Without them a private address costs nothing and
+            any other is unknown.
+        extra: Further parameters of the request, as the provider documents them.
+
+    Raises:
+        ConfigError: No model is named for an endpoint that lists many.
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        key_name: str = "OPENAI_API_KEY",
+        timeout: float = 120.0,
+        temperature: float | None = None,
+        reasoning_effort: str | None = None,
+        context: int | None = None,
+        prices: tuple[float, float] | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not model and not base_url:
+            raise ConfigError("no model is named: say which of OpenAI's models to use")
+        self._base_url = (base_url or OFFICIAL).rstrip("/")
+        self._model, self._key, self._key_name = model, (api_key or "").strip(), key_name
+        self._timeout, self._context = timeout, context
+        free = (0.0, 0.0) if is_private(self._base_url) else None
+        self._prices = prices if prices is not None else free
+        options = {"temperature": temperature, "reasoning_effort": reasoning_effort}
+        newer = urlsplit(self._base_url).hostname == urlsplit(OFFICIAL).hostname
+        self._dialect = Dialect(
+            "max_completion_tokens" if newer else "max_tokens", {**options, **(extra or {})}
+        )
+        self._client: AsyncOpenAI | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def worst_case(self, prompt: Prompt) -> Mapping[str, int]:
+        """Bound one call: the prompt's tokens and a tenth, and the longest answer."""
+        given, made = math.ceil(self._size(prompt) * _MARGIN), prompt.max_tokens
+        cost = self._cost(given, made)
+        priced = {} if cost is None else {"cost": cost}
+        return {"calls": 1, "tokens": given + made, **priced}
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """Answer `prompt`.
+
+        A refusal that names a parameter is answered by another try without it; a prompt that fits
+        only with a shorter answer gets the shorter answer. Nothing else is tried again.
+
+        Raises:
+            ProviderError: One of its kinds; the message names model and address.
+        """
+        if not self._key and self._base_url == OFFICIAL:
+            raise AuthFailed(f"no key for {self._base_url}: set {self._key_name}")
+        model = self._model or await self._first_model()
+        sent: Request = {}
+        refusal = Refusal(0, "")
+        for _ in range(_TRIES):
+            request = self._dialect.request(prompt, model, self._room(prompt))
+            if request == sent:
+                break
+            sent = request
+            outcome = await self._post(sent)
+            if isinstance(outcome, Reply):
+                self._dialect.ignored(sent, outcome.text)
+                return self._completion(outcome, prompt, model)
+            refusal = outcome
+            error = translate(refusal, self._who(model), self._key_name)
+            if isinstance(error, ContextTooLong):
+                self._context = min(error.limit or 0, self._context or 10**9) or self._context
+            elif refusal.status not in _TEACHING or not self._dialect.learn(refusal.words, sent):
+                raise error
+        raise translate(refusal, self._who(model), self._key_name)
+
+    async def close(self) -> None:
+        """Close connections. The next call opens new ones."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    # --- talking -----------------------------------------------------------------------------------
+
+    async def _post(self, request: Request) -> Reply | Refusal:
+        body = await self._send("chat/completions", request)
+        if isinstance(body, Refusal):
+            return body
+        reply = read_reply(body)
+        if reply is not None:
+            return reply
+        error = read_error(body)
+        if error is not None:
+            return Refusal(error[0], error[1], json.dumps(body.get("error")))
+        raise BadAnswer(f"{self._who()}: no chat completion: {shorten(str(body), 200)!r}")
+
+    async def _first_model(self) -> str:
+        body = await self._send("models", None)
+        if isinstance(body, Refusal):
+            raise translate(body, self._base_url, self._key_name)
+        listed = body.get("data") or body.get("models")
+        for entry in listed if isinstance(listed, list) else ():
+            name = entry.get("id") or entry.get("name") if isinstance(entry, dict) else None
+            if isinstance(name, str):
+                self._model = name
+                return name
+        raise ProviderError(f"{self._base_url} lists no model: name one, as in openai:MODEL")
+
+    async def _send(self, path: str, body: Request | None) -> Mapping[str, Any] | Refusal:
+        """Make one request; the SDK's errors end here."""
+        import openai
+
+        client = self._connected()
+        try:
+            if body is None:
+                text = await client.get(f"/{path}", cast_to=str)
+            else:
+                text = await client.post(f"/{path}", cast_to=str, body=body)
+        except openai.APIStatusError as error:
+            return Refusal(
+                error.status_code, _message(error), error.response.text, error.response.headers
+            )
+        except openai.APITimeoutError as error:
+            raise ProviderTimeout(f"{self._who()}: no answer within {self._timeout:g} s") from error
+        except openai.APIConnectionError as error:
+            cause = error.__cause__ or error
+            raise ProviderUnavailable(f"cannot reach {self._base_url}: {cause}") from error
+        try:
+            answer = json.loads(text, strict=False)
+        except ValueError as error:
+            said = shorten(text, 200)
+            raise ProviderUnavailable(f"{self._who()}: no JSON came back: {said!r}") from error
+        if not isinstance(answer, dict):
+            raise BadAnswer(f"{self._who()}: no chat completion: {shorten(text, 200)!r}")
+        return answer
+
+    def _connected(self) -> AsyncOpenAI:
+        """Return a client of the running loop; connections of another loop cannot be used."""
+        from openai import AsyncOpenAI
+
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:
+            self._loop = loop
+            self._client = AsyncOpenAI(
+                api_key=self._key or "none",
+                base_url=self._base_url,
+                timeout=self._timeout,
+                max_retries=0,
+            )
+        return self._client
+
+    # --- counting ----------------------------------------------------------------------------------
+
+    def _completion(self, reply: Reply, prompt: Prompt, model: str) -> Completion:
+        given = reply.input_tokens or self._size(prompt)
+        made = reply.output_tokens or count(reply.said)
+        return Completion(
+            text=reply.text,
+            model=reply.model or model,
+            finish=reply.finish,
+            input_tokens=given,
+            output_tokens=made,
+            cost=self._cost(given, made),
+            estimated=not (reply.input_tokens and reply.output_tokens),
+        )
+
+    def _size(self, prompt: Prompt) -> int:
+        schema = json.dumps(prompt.schema) if prompt.schema is not None else ""
+        return count(prompt.system) + count(prompt.user) + count(schema) + _PER_PROMPT
+
+    def _room(self, prompt: Prompt) -> int:
+        """Tokens for the answer, as asked or as the context leaves."""
+        if self._context is None:
+            return prompt.max_tokens
+        room = self._context - self._size(prompt)
+        if room < min(_LEAST_ROOM, prompt.max_tokens):
+            raise ContextTooLong(
+                f"{self._who()}: the prompt leaves no room in {self._context} tokens",
+                limit=self._context,
+            )
+        return min(prompt.max_tokens, room)
+
+    def _cost(self, given: int, made: int) -> int | None:
+        """Micro-dollars, rounded up: USD per million tokens is micro-dollars per token."""
+        if self._prices is None:
+            return None
+        return math.ceil(given * self._prices[0] + made * self._prices[1])
+
+    def _who(self, model: str | None = None) -> str:
+        return f"{model or self._model or 'model'} at {self._base_url}"
+
+
+def is_private(url: str) -> bool:
+    """Tell whether an address is one's own: loopback, a private network, a name without a dot."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        own = (".local", ".localhost", ".internal", ".lan", ".home.arpa")
+        return "." not in host or host.endswith(own)
+    return address.is_private or address.is_loopback
+
+
+def _message(error: Any) -> str:  # noqa: ANN401 - openai is imported lazily
+    """The provider's words: some put them under 'message', some under 'detail', some bare."""
+    body = error.body
+    for key in ("message", "detail", "error", "msg"):
+        if isinstance(body, dict) and body.get(key):
+            found = body[key]
+            return found if isinstance(found, str) else json.dumps(found)
+    return body if isinstance(body, str) and body else str(error.response.text)

@@ -1,0 +1,219 @@
+"""Settings become parts: engines, readers, models and steps, ready for one run.
+
+Used by `app` alone. Plugins get everything by constructor arguments, secrets included.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from . import registry
+from .config import Config, ModelChoice
+from .core.compose import Composer
+from .core.model import Page, Shape, Source
+from .core.pipeline import Learner, Pipeline
+from .core.ports import LLM, Emit, Outside, PageReader, Planner, SearchEngine, Writer
+from .core.supervisor import Supervisor
+from .core.tree import Tree
+from .core.urls import in_domains
+from .runtime.guard import Gate, Limits, Timeouts
+from .runtime.http import Http
+from .runtime.tokens import count
+
+_FLOOR: Final = {"searches": 1, "pages": 1}
+_MODEL_FLOOR: Final = {"calls": 1, "tokens": 2000}
+"""What one node needs at least; a branch that cannot have it is not begun."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """How the steps of a run are done: with a language model or without."""
+
+    planner: Planner
+    learner: Learner
+    writer: Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a run is made of.
+
+    Attributes:
+        models: Who plays which role; empty without a language model.
+        engines: Names of the search engines; empty where only writing is left to do.
+        emit: The run's event stream.
+        save: Stores a page's text.
+        problems: What an engine could not use, one sentence each; filled when it is opened.
+    """
+
+    config: Config
+    models: Mapping[str, ModelChoice]
+    engines: Sequence[str]
+    emit: Emit
+    save: Callable[[Page], None]
+    problems: list[str] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Supervisor]:
+        """Open everything, hand over who leads the run, and close everything again.
+
+        Raises:
+            ConfigError: A plugin's options, a key or a folder of documents cannot be used.
+        """
+        made: list[object] = []
+        try:
+            async with self._http() as http:
+                llms = {role: _model(choice, self.config) for role, choice in self.models.items()}
+                made.extend(llms.values())
+                engines = [_engine(name, self.config, http) for name in self.engines]
+                made.extend(engines)
+                for engine in engines:
+                    await self._prepared(engine)
+                web = registry.build("readers", "web", {}, http=http)
+                yield self._supervisor(self._gate(llms, engines, web))
+        finally:
+            for plugin in made:
+                await _closed(plugin)
+
+    async def _prepared(self, engine: SearchEngine) -> None:
+        if prepare := getattr(engine, "prepare", None):
+            await prepare()
+        self.problems.extend(f"{at}: {why}" for at, why in getattr(engine, "problems", ()))
+
+    def _http(self) -> Http:
+        network, reading = self.config.network, self.config.reading
+        return Http(
+            allow_hosts=network.allow_hosts,
+            user_agent=network.user_agent,
+            per_host=network.per_host,
+            timeout=reading.timeout,
+            idle=reading.stall,
+            max_bytes=reading.max_bytes,
+        )
+
+    def _gate(
+        self, llms: Mapping[str, LLM], engines: list[SearchEngine], web: PageReader
+    ) -> Outside:
+        config = self.config
+        return Gate(
+            llms=llms,
+            engines=engines,
+            reader=Readers(engines, web),
+            emit=self.emit,
+            limits=Limits(config.llm_permits, config.limits.search, config.limits.fetch),
+            results=config.search.results,
+            accept=self._accept,
+            save=self.save,
+            timeouts=Timeouts(llm=config.models.timeout),
+        )
+
+    def _accept(self, source: Source) -> bool:
+        search = self.config.search
+        if source.url.startswith("file:"):
+            return True
+        return in_domains(source.url, search.include_domains, search.exclude_domains)
+
+    def _supervisor(self, gate: Outside) -> Supervisor:
+        config, emit = self.config, self.emit
+        plain = extractive_steps(config)
+        steps = model_steps(gate, emit, config) if self.models else plain
+        researcher = Pipeline(gate, steps.learner, emit, config.reading.pages_per_query)
+        floor = {**_FLOOR, **(_MODEL_FLOOR if self.models else {})}
+        permits = asyncio.Semaphore(config.tree.concurrency)
+        tree = Tree(researcher, steps.planner, emit, permits, floor)
+        return Supervisor(tree, steps.planner, Composer(steps.writer, plain.writer, emit), emit)
+
+
+def shape_of(config: Config) -> Shape:
+    """Return the shape of the tree that the settings ask for."""
+    tree = config.tree
+    return Shape(tree.breadth, tree.depth, tree.min_breadth, tree.queries_per_branch)
+
+
+def model_steps(gate: Outside, emit: Emit, config: Config) -> Steps:
+    """Return the steps that ask a language model."""
+    from .steps.learn import ModelLearner
+    from .steps.plan import TreePlanner
+    from .steps.write import ModelWriter
+
+    report = config.report
+    return Steps(
+        TreePlanner(gate, emit, count, report.language),
+        ModelLearner(gate, count, config.reading.tokens),
+        ModelWriter(gate, emit, count, report.tone, report.words),
+    )
+
+
+def extractive_steps(config: Config) -> Steps:
+    """Return the steps that need no language model."""
+    from .extractive.learn import ExtractiveLearner
+    from .extractive.plan import ExtractivePlanner
+    from .extractive.write import ExtractiveWriter
+
+    planner = ExtractivePlanner(language=config.report.language)
+    return Steps(planner, ExtractiveLearner(), ExtractiveWriter())
+
+
+def _engine(name: str, config: Config, http: Http) -> SearchEngine:
+    """Make a search engine; key, connections and documents are for those that take them."""
+    given: dict[str, Any] = {"paths": config.docs} if name == "folder" else {"http": http}
+    key = config.secret(f"{name.upper()}_API_KEY")
+    if key:
+        given["api_key"] = key
+    engine: SearchEngine = registry.build("search", name, config.search.options(name), **given)
+    return engine
+
+
+def _model(choice: ModelChoice, config: Config) -> LLM:
+    """Make a language model. What a person set must be known to it; the rest is on offer."""
+    models = config.models
+    wanted = {
+        "temperature": models.temperature,
+        "reasoning_effort": models.reasoning_effort,
+        "context": models.context,
+        "extra": dict(models.extra) or None,
+    }
+    options = {name: value for name, value in wanted.items() if value is not None}
+    llm: LLM = registry.build(
+        "llms",
+        choice.plugin,
+        options,
+        model=choice.model,
+        base_url=choice.base_url,
+        api_key=choice.api_key,
+        key_name=choice.key_name,
+        prices=choice.prices,
+        timeout=models.timeout,
+    )
+    return llm
+
+
+async def _closed(plugin: object) -> None:
+    """Close a plugin that can be closed, in whichever way."""
+    close = getattr(plugin, "close", None)
+    if close is None:
+        return
+    result = close()
+    if asyncio.iscoroutine(result):
+        await result
+
+
+class Readers:
+    """A `PageReader` that sends a source to whoever can read it: the engine that holds it, or the web."""
+
+    def __init__(self, engines: Sequence[SearchEngine], web: PageReader) -> None:
+        self._own = [engine for engine in engines if hasattr(engine, "read")]
+        self._web = web
+
+    async def read(self, source: Source) -> Page:
+        """Read `source`."""
+        for engine in self._own:
+            holds = getattr(engine, "holds", None)
+            if holds(source) if holds else source.url.startswith("file:"):
+                page: Page = await engine.read(source)  # type: ignore[attr-defined]
+                return page
+        return await self._web.read(source)

@@ -1,0 +1,612 @@
+"""The command line: flags, exit codes, what goes to which stream, interrupts, and unwilling terminals (A11)."""
+
+import asyncio
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from deep_research.cli import doctor as doctor_module
+from deep_research.cli import session as session_module
+from deep_research.cli.commands import main
+from deep_research.cli.console import Lines, Live, spent, summary
+from deep_research.config import ModelChoice
+from deep_research.core.errors import AuthFailed, ConfigError, ProviderUnavailable
+from deep_research.core.events import Event, Kind
+from deep_research.core.model import Source, Usage
+from deep_research.core.ports import Completion
+from deep_research.core.report import Reference, Report, RunStatus
+from deep_research.plugins.exporters.json import JsonExporter
+from deep_research.runtime.tally import ResearchProgress
+
+ROOT = Path(__file__).parents[2]
+EVENTS = (
+    Event(Kind.RUN_STARTED, data={"question": "Why?", "breadth": 4, "depth": 2, "nodes": 13, "engines": ["folder"]}),
+    Event(Kind.NODE_STARTED, (), {"query": "why [red] now"}),
+    Event(Kind.CALL, (), {"kind": "search", "engine": "folder", "query": "why", "t0": 0.0, "t1": 0.5, "ok": True}),
+    Event(Kind.PAGE_READ, (), {"url": "u", "title": "t", "chars": 1200}),
+    Event(Kind.PAGE_FAILED, (), {"url": "v", "kind": "unavailable", "message": "gone"}),
+    Event(Kind.CALL, (), {"kind": "llm", "step": "learn", "t0": 0.0, "t1": 2.0, "ok": False, "message": "slow down"}),
+    Event(Kind.LEARNED, (), {"learnings": 2}),
+    Event(Kind.DECIDED, (), {"delegate": ["because"], "stop": ""}),
+    Event(Kind.NODE_STARTED, (0,), {"query": "because " * 30}),
+    Event(Kind.NODE_FAILED, (0,), {"kind": "timeout", "message": "no answer"}),
+    Event(Kind.NODE_STARTED, (1, 0), {"query": "orphan"}),
+    Event(Kind.DECIDED, (1, 0), {"delegate": [], "stop": "depth"}),
+    Event(Kind.NODE_FINISHED, (), {"learnings": 2}),
+    Event(Kind.WARNING, data={"message": "one engine rests"}),
+    Event(Kind.WRITING, data={"learnings": 2}),
+    Event(Kind.RUN_FINISHED, data={"status": "complete", "stop_reason": "depth", "usage": {}}),
+)
+
+
+class FakeRun:
+    """Stands for the engine: tells the events, then returns a report; waits to be stopped if told so."""
+
+    status = RunStatus.COMPLETE
+    wait = False
+    made: "list[FakeRun]" = []
+
+    def __init__(self, question, config, *, emit=None) -> None:
+        if not question.strip():
+            raise ConfigError("the question is empty: say what is to be researched")
+        self.question, self.config, self.emit = question, config, emit
+        self.folder = Path(config.report.folder or "runs/r1")
+        self.models = {}
+        self.stops = 0
+        self.stopped = None
+        self.made.append(self)
+
+    def stop(self) -> None:
+        self.stops += 1
+        if self.stopped and self.wait != "stubborn":
+            self.stopped.set()
+
+    async def execute(self) -> Report:
+        self.stopped = asyncio.Event()
+        for event in EVENTS:
+            self.emit(event)
+        if self.wait:
+            asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGINT)
+            if self.wait == "stubborn":
+                asyncio.get_running_loop().call_later(0.02, os.kill, os.getpid(), signal.SIGINT)
+            await self.stopped.wait()
+        return Report("r1", self.question, self.status, "why it ended", body="It is so [1]. π")
+
+
+@pytest.fixture(autouse=True)
+def _clean(monkeypatch, tmp_path):
+    """No settings of this machine, an own working directory, the fake engine."""
+    for name in list(os.environ):
+        if name.endswith("_API_KEY") or name.startswith("DEEP_RESEARCH") or name == "OPENAI_BASE_URL":
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(session_module, "Run", FakeRun)
+    monkeypatch.setattr(FakeRun, "made", [])
+
+
+def call(capsys, *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    out, err = capsys.readouterr()
+    return ended.value.code, out, err
+
+
+def run_of(capsys, *arguments: str):
+    code, _, err = call(capsys, "run", "Why?", *arguments)
+    assert code == 0, err
+    return FakeRun.made[-1].config
+
+
+# --- run ---------------------------------------------------------------------
+
+
+def test_the_report_goes_to_stdout_and_progress_to_stderr(capsys):
+    code, out, err = call(capsys, "run", "Why?")
+    assert code == 0
+    assert out.startswith("# Why?\n")
+    assert "It is so [1]. π" in out
+    assert "0 > why [red] now" in err
+    assert "note: no language model is set" in err
+    assert err.endswith("files: runs/r1\n")
+    assert "took" not in err
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [("complete", 0), ("failed", 1), ("partial", 3), ("nothing_found", 4), ("cancelled", 130)],
+)
+def test_exit_codes(capsys, monkeypatch, status, code):
+    monkeypatch.setattr(FakeRun, "status", RunStatus(status))
+    got, out, err = call(capsys, "run", "Why?", "-q")
+    assert got == code
+    assert out.startswith("# Why?")
+    assert err == ("error: why it ended\n" if status == "failed" else "")
+
+
+def test_json_writes_events_instead_of_the_report(capsys):
+    code, out, _ = call(capsys, "run", "Why?", "--json", "-q")
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert [line["kind"] for line in lines] == [str(event.kind) for event in EVENTS]
+
+
+def test_verbose_tells_of_calls_and_pages(capsys):
+    _, _, err = call(capsys, "run", "Why?", "-v")
+    assert "search folder: why took 0.5 s" in err
+    assert "learn took 2.0 s, failed: slow down" in err
+    assert "read u (1,200 characters)" in err
+    assert "not read: v (gone)" in err
+    assert "2.1   goes no deeper: depth" in err
+
+
+def test_every_flag_becomes_its_setting(capsys):
+    config = run_of(
+        capsys, *"--docs a,b --docs c --web --breadth 3 --depth 1 --concurrency 9 --planner tree".split(),
+        *"--researcher pipeline --llm ollama:x:y --search wikipedia --search tavily,http --preset quick".split(),
+        *"--max-cost 0.5 --max-tokens 9 --max-calls 8 --max-seconds 7 -o out --format html --format md".split(),
+        *"--set network.allow_hosts=127.0.0.1,::1 --set report.tone=dry".split(),
+    )  # fmt: skip
+    assert config.docs == ("a,b", "c")
+    assert config.web is True
+    assert (config.tree.breadth, config.tree.depth, config.tree.concurrency) == (3, 1, 9)
+    assert config.models.planner == config.models.reader == config.models.writer == "ollama:x:y"
+    assert config.search.engines == ("wikipedia", "tavily", "http")
+    assert config.reading.pages_per_query == 3  # of the preset
+    budget = config.budget
+    assert (budget.cost, budget.tokens, budget.calls, budget.seconds) == (0.5, 9, 8, 7)
+    assert (config.report.folder, config.report.formats) == ("out", ("html", "md"))
+    assert config.network.allow_hosts == ("127.0.0.1", "::1")
+    assert config.report.tone == "dry"
+    assert config.origin("tree.breadth") == "command line"
+
+
+def test_no_web(capsys):
+    assert run_of(capsys, "--docs", "d", "--no-web").web is False
+    assert run_of(capsys).web is None
+
+
+def test_a_file_and_warnings_of_it(capsys, tmp_path):
+    (tmp_path / "c.yaml").write_text("depth: 5\nSCRAPER: bs\n")
+    code, _, err = call(capsys, "run", "Why?", "--config", "c.yaml")
+    assert code == 0
+    assert "warning: c.yaml: SCRAPER has no meaning here" in err
+    assert FakeRun.made[-1].config.tree.depth == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--breadth", "0"], "command line: tree.breadth = '0': must be a whole number from 1 to 32"),
+        (["--set", "tree.depth"], "--set 'tree.depth': write it as KEY=VALUE"),
+        (["--set", "tree.bredth=3"], "did you mean 'tree.breadth'?"),
+        (["--set", "tree.depth=3", "--depth", "2"], "tree.depth is set twice on the command line"),
+        (["--set", "tree.depth=3", "--set", "tree.depth=2"], "tree.depth is set twice"),
+        (["--config", "no.yaml"], "no.yaml: there is no such configuration file"),
+        (["--preset", "quik"], "did you mean 'quick'?"),
+        (["--bredth", "3"], "No such option '--bredth'"),
+        (["more"], "unexpected extra argument"),
+    ],
+)
+def test_wrong_usage_is_one_line(capsys, arguments, says):
+    code, out, err = call(capsys, "run", "Why?", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert says in err
+    assert len(err.splitlines()) == 1
+
+
+def test_the_question_from_stdin(capsys, monkeypatch):
+    for arguments in (["run", "-"], ["run"]):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Où\n\xff".encode("utf-8") + b"\xff")))
+        assert call(capsys, *arguments)[0] == 0
+        assert FakeRun.made[-1].question.startswith("Où")
+
+
+def test_no_question(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    code, _, err = call(capsys, "run")
+    assert (code, err) == (2, "error: no question: give one in quotes, or '-' to read it from stdin\n")
+    code, _, err = call(capsys, "run", "  ")
+    assert (code, err) == (2, "error: the question is empty: say what is to be researched\n")
+
+
+def test_dry_run_spends_nothing(capsys):
+    code, out, err = call(capsys, "run", "Why?", "--dry-run", "--set", "budget.pages=10")
+    assert (code, err) == (0, "")
+    assert out.startswith("at most 13 queries, ")
+    assert "10 pages" in out
+    assert out.endswith("(limited by: pages)\n")
+
+
+def test_dry_run_with_a_model(capsys, monkeypatch):
+    class Priced(FakeRun):
+        def __init__(self, *args, **kwargs) -> None:
+            super().__init__(*args, **kwargs)
+            choice = ModelChoice("openai", "m", prices=self.prices)
+            self.models = dict.fromkeys(("planner", "reader", "writer"), choice)
+
+        prices = (1.0, 2.0)
+
+    monkeypatch.setattr(session_module, "Run", Priced)
+    assert " model calls, " in call(capsys, "run", "Why?", "--dry-run")[1]
+    assert "$" in call(capsys, "run", "Why?", "--dry-run")[1]
+    Priced.prices = None
+    assert "cost unknown (set models.prices)" in call(capsys, "run", "Why?", "--dry-run")[1]
+    assert "note:" not in call(capsys, "run", "Why?")[2]
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 2), ("", 130)])
+def test_approve_asks_first(capsys, monkeypatch, answer, code):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
+    got, out, err = call(capsys, "run", "Why?", "--approve", "-q")
+    assert got == code
+    assert "at most 13 queries" in err
+    assert bool(out) is (code == 0)
+
+
+def test_errors_of_the_engine(capsys, monkeypatch):
+    def failing(error):
+        async def execute(_self):
+            raise error
+
+        return execute
+
+    monkeypatch.setattr(FakeRun, "execute", failing(ConfigError("no such folder: x")))
+    assert call(capsys, "run", "Why?", "-q") == (2, "", "error: no such folder: x\n")
+    monkeypatch.setattr(FakeRun, "execute", failing(AuthFailed("set X")))
+    assert call(capsys, "run", "Why?", "-q") == (1, "", "error: set X\n")
+    monkeypatch.setattr(FakeRun, "execute", failing(OSError(28, "No space left")))
+    assert call(capsys, "run", "Why?", "-q") == (1, "", "error: [Errno 28] No space left\n")
+
+
+# --- interrupts --------------------------------------------------------------
+
+
+def test_one_interrupt_stops_and_the_report_is_written(capsys, monkeypatch):
+    monkeypatch.setattr(FakeRun, "wait", True)
+    monkeypatch.setattr(FakeRun, "status", RunStatus.CANCELLED)
+    code, out, err = call(capsys, "run", "Why?")
+    assert code == 130
+    assert out.startswith("# Why?")
+    assert "stopping: the report is written from what is there" in err
+    assert FakeRun.made[-1].stops == 1
+
+
+def test_two_interrupts_give_up(capsys, monkeypatch):
+    monkeypatch.setattr(FakeRun, "wait", "stubborn")
+    code, out, err = call(capsys, "run", "Why?")
+    assert (code, out) == (130, "")
+    assert err.endswith("error: interrupted; events are in runs/r1\n")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_without_signal_handlers_a_run_goes_on(capsys, monkeypatch):
+    def refuse(*_):
+        raise NotImplementedError
+
+    monkeypatch.setattr(asyncio.unix_events._UnixSelectorEventLoop, "add_signal_handler", refuse)
+    assert call(capsys, "run", "Why?", "-q")[0] == 0
+
+
+def test_keyboard_interrupt_elsewhere(capsys, monkeypatch):
+    def interrupt(_self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session_module.Session, "bound", interrupt)
+    assert call(capsys, "run", "Why?", "--dry-run") == (130, "", "\nerror: interrupted\n")
+
+
+# --- what a terminal shows ---------------------------------------------------
+
+
+def test_the_live_tree():
+    out, said = io.StringIO(), []
+    console = Console(file=out, force_terminal=True, width=140, height=40, _environ={"TERM": "xterm"})
+    with Live(said.append, console) as live:
+        for event in EVENTS[:-3]:
+            live.emit(event)
+        console.print(live._render())
+        for event in EVENTS[-3:]:
+            live.emit(event)
+    text = out.getvalue()
+    assert "why [red] now" not in text  # the root is the question
+    assert "Why?" in text
+    assert "because because" in text
+    assert "✗ timeout" in text
+    assert "✓ 2 learnings" in text
+    assert "about 0 s left" in text
+    assert said[0] == "warning: one engine rests"
+    assert said[-1].startswith("complete (depth): 2/3 queries")
+
+
+def test_a_terminal_gets_the_tree_and_a_dumb_one_lines(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: True, write=len, flush=int, encoding="utf-8"))
+    monkeypatch.setenv("TERM", "xterm")
+    assert isinstance(session_module._watch(print, verbose=False), Live)
+    assert isinstance(session_module._watch(print, verbose=True), Lines)
+    monkeypatch.setenv("TERM", "dumb")
+    assert isinstance(session_module._watch(print, verbose=False), Lines)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert isinstance(session_module._watch(print, verbose=False), Lines)
+
+
+def test_lines_are_ascii_of_their_own():
+    said = []
+    with Lines(said.append, verbose=True) as lines:
+        for event in EVENTS:
+            lines.emit(event)
+    assert all(line.isascii() for line in said)
+    assert max(len(line) for line in said) < 140
+
+
+def test_what_was_spent():
+    assert spent(Usage(seconds=3)) == ["3 s"]
+    assert spent(Usage(2, 1000, 500, 1500)) == ["2 model calls", "1,500 tokens", "$0.0015", "0 s"]
+    assert "cost unknown" in spent(Usage(1, cost=None))
+    half = ResearchProgress(completed_queries=2, total_queries=4, usage=Usage(seconds=10))
+    assert summary(half, 13).endswith("10 s, about 10 s left")
+
+
+# --- runs, show, export ------------------------------------------------------
+
+
+@pytest.fixture
+def saved(tmp_path) -> Path:
+    folder = tmp_path / "runs" / "r1"
+    folder.mkdir(parents=True)
+    reference = Reference(1, "https://a.org", "A", "", "", "ff")
+    made = Report("r1", "Why?", RunStatus.PARTIAL, "budget", body="So [1].", references=(reference,))
+    (folder / "report.json").write_bytes(JsonExporter().export(made))
+    return folder
+
+
+def test_show(capsys, saved):
+    for name in ("r1", str(saved)):
+        code, out, _ = call(capsys, "show", name)
+        assert code == 0
+        assert "So [1]." in out
+
+
+def test_export(capsys, saved, tmp_path):
+    code, out, _ = call(capsys, "export", "r1", "--format", "html,md")
+    assert (code, out) == (0, "runs/r1/report.html\nruns/r1/report.md\n")
+    assert (saved / "report.html").read_text("utf-8").startswith("<!DOCTYPE html>")
+    code, out, _ = call(capsys, "export", "r1", "--format", "json", "-o", "other")
+    assert (tmp_path / "other" / "report.json").read_bytes() == (saved / "report.json").read_bytes()
+
+
+def test_export_that_cannot_be(capsys, saved):
+    assert "unknown report format 'pdf'; there are: " in call(capsys, "export", "r1", "--format", "pdf")[2]
+    (saved.parent / "file").write_text("")
+    code, _, err = call(capsys, "export", "r1", "--format", "md", "-o", "runs/file")
+    assert code == 2
+    assert "runs/file/report.md: cannot be written" in err
+
+
+def test_runs(capsys, saved):
+    (saved.parent / "r0").mkdir()
+    (saved.parent / "r0" / "events.jsonl").write_text("")
+    (saved.parent / "r2").mkdir()
+    (saved.parent / "r2" / "report.json").write_text("{}")
+    (saved.parent / "empty").mkdir()
+    code, out, _ = call(capsys, "runs")
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0].startswith("r2  unreadable")
+    assert lines[1].split() == ["r1", "partial", "Why?"]
+    assert lines[2].startswith("r0  no report")
+    assert len(lines) == 3
+
+
+def test_no_runs(capsys):
+    assert call(capsys, "runs") == (0, "", "")
+
+
+def test_runs_that_cannot_be_shown(capsys, saved, monkeypatch):
+    assert call(capsys, "show", "nope")[2] == (
+        "error: there is no run 'nope'; `deep-research runs` lists those below ./runs\n"
+    )
+    (saved.parent / "r3").mkdir()
+    assert "run 'r3' has no report.json (yet)" in call(capsys, "show", "r3")[2]
+    (saved / "report.json").write_text("{")
+    code, _, err = call(capsys, "show", "r1")
+    assert code == 2
+    assert "runs/r1/report.json: is not a report" in err
+
+    def refuse(_self):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert "cannot be read (Permission denied)" in call(capsys, "show", "r1")[2]
+
+
+# --- config, plugins, doctor -------------------------------------------------
+
+
+def test_config_show(capsys, tmp_path):
+    (tmp_path / "c.yaml").write_text("SCRAPER: bs\n")
+    code, out, err = call(capsys, "config", "show", "--config", "c.yaml", "--depth", "3")
+    assert code == 0
+    assert "tree.depth = 3  (command line)" in out.splitlines()
+    assert "tree.breadth = 4  (default)" in out.splitlines()
+    assert "SCRAPER has no meaning here" in err
+
+
+def test_config_schema(capsys):
+    _, out, _ = call(capsys, "config", "schema")
+    assert "tree" in json.loads(out)["properties"]
+
+
+def test_plugins(capsys, monkeypatch):
+    code, out, _ = call(capsys, "plugins")
+    assert code == 0
+    assert "deep_research.plugins.exporters.json:JsonExporter" in out
+
+    def missing(kind, name):
+        raise ConfigError(f"{kind} {name} needs more")
+
+    monkeypatch.setattr("deep_research.registry.plugin", missing)
+    assert "exporters json needs more" in call(capsys, "plugins")[1]
+
+
+class Model:
+    """A language model for the doctor."""
+
+    error: Exception | None = None
+
+    async def complete(self, prompt) -> Completion:
+        assert prompt.max_tokens == 1
+        if self.error:
+            raise self.error
+        return Completion("y", "served")
+
+
+class Engine:
+    """A search engine for the doctor."""
+
+    hits = (Source("u"),)
+    error: Exception | None = None
+
+    async def search(self, _query, *, limit):
+        assert limit == 1
+        if self.error:
+            raise self.error
+        return self.hits[:limit]
+
+
+@pytest.fixture
+def outside(monkeypatch):
+    model, engine = Model(), Engine()
+    made = {"llms": model, "search": engine}
+    monkeypatch.setattr(doctor_module.registry, "build", lambda kind, *_, **__: made[kind])
+    return SimpleNamespace(model=model, engine=engine)
+
+
+def test_doctor_on_a_bare_machine(capsys, outside):
+    code, out, _ = call(capsys, "doctor", "--search", "wikipedia")
+    assert code == 0
+    assert "ok   Python 3." in out
+    assert "ok   keys in the environment: none" in out
+    assert "warn no language model: research goes without one; set OPENAI_API_KEY" in out
+    assert "ok   search engine wikipedia answers with 1 hits" in out
+    outside.engine.hits = ()
+    assert "warn search engine wikipedia answers with 0 hits" in call(capsys, "doctor", "--search", "wikipedia")[1]
+
+
+def test_doctor_shows_names_of_keys_never_values(capsys, monkeypatch, outside):
+    monkeypatch.setenv("TAVILY_API_KEY", "tvly-secret")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    code, out, _ = call(capsys, "doctor")
+    assert code == 0
+    assert "keys in the environment: OPENAI_API_KEY, TAVILY_API_KEY" in out
+    assert "ok   model served answers" in out
+    assert "search engine tavily has its key (not tried: it would be billed)" in out
+    assert "secret" not in out
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [(AuthFailed("OPENAI_API_KEY is refused"), "OPENAI_API_KEY is refused"), (TimeoutError(), "no answer within 20 s")],
+)
+def test_doctor_when_the_outside_fails(capsys, outside, error, says):
+    outside.model.error = outside.engine.error = error
+    code, out, _ = call(capsys, "doctor", "--llm", "ollama:x", "--search", "wikipedia")
+    assert code == 1
+    assert f"fail model x: {says}" in out
+    assert f"fail search engine wikipedia: {says}" in out
+
+
+def test_doctor_on_contradictions(capsys, outside):
+    code, out, _ = call(capsys, "doctor", "--llm", "openai:x", "--no-web")
+    assert code == 1
+    assert "set OPENAI_API_KEY in the environment" in out
+    assert "web is false and there are no documents" in out
+
+
+def test_doctor_on_documents(capsys, outside):
+    assert "ok   documents are indexed: papers" in call(capsys, "doctor", "--docs", "papers")[1]
+    outside.engine.problems = [("a.pdf", "broken")]
+    assert "warn documents are indexed: papers; 1 files cannot be read" in call(capsys, "doctor", "--docs", "papers")[1]
+    outside.engine.error = ProviderUnavailable("no such folder: papers")
+    assert "fail search engine folder: no such folder" in call(capsys, "doctor", "--docs", "papers")[1]
+
+
+def test_doctor_on_python_extras_and_a_folder_that_refuses(capsys, monkeypatch, outside):
+    def refuse(**_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(doctor_module.tempfile, "TemporaryFile", refuse)
+    monkeypatch.setattr(doctor_module, "_OLDEST", (9, 9))
+    for found in (None, object()):
+        monkeypatch.setattr(doctor_module, "find_spec", lambda _name, found=found: found)
+        monkeypatch.setattr(doctor_module.metadata, "version", lambda _name: "1.0")
+        code, out, _ = call(capsys, "doctor", "--search", "wikipedia")
+        assert code == 1
+        assert "is too old; 3.11 or newer is needed" in out
+        assert "cannot be written to (Permission denied): choose -o DIR" in out
+        assert ("pip install 'deep-research[ddgs]'" in out) is (found is None)
+
+
+# --- processes ---------------------------------------------------------------
+
+
+def python(*arguments: str, **options) -> subprocess.CompletedProcess:
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **options.pop("env", {})}
+    return subprocess.run(
+        [sys.executable, *arguments], env=environ, capture_output=True, timeout=30, check=False, **options
+    )
+
+
+def test_help_needs_nothing_heavy():
+    """`--help` and the package import neither pydantic, aiohttp, openai nor rich."""
+    code = (
+        "import sys, deep_research, deep_research.cli\n"
+        "try: deep_research.cli.main(['--help'])\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "heavy = {'pydantic', 'aiohttp', 'openai', 'rich', 'yaml', 'trafilatura', 'asyncio', 'tiktoken'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    done = python("-c", code)
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"Exit codes" in done.stdout
+
+
+def test_a_code_page_that_lacks_characters(tmp_path):
+    """A11: replaced, not a crash."""
+    folder = tmp_path / "r"
+    folder.mkdir()
+    made = Report("r", "研究 🙂 é", RunStatus.COMPLETE, "depth")
+    (folder / "report.json").write_bytes(JsonExporter().export(made))
+    done = python("-m", "deep_research", "show", str(folder), env={"PYTHONIOENCODING": "cp1252"})
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == b"# ?? ? \xe9\n"
+
+
+def test_a_reader_that_goes_away():
+    """A broken pipe is no error."""
+    command = [sys.executable, "-m", "deep_research", "config", "schema"]
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+
+
+def test_a_closed_stdout():
+    command = f"exec {sys.executable} -m deep_research config schema >&-"
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["sh", "-c", command], env=environ, capture_output=True, timeout=30, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_version():
+    done = python("-m", "deep_research", "--version")
+    assert done.stdout.startswith(b"deep-research, version 0.")
