@@ -131,10 +131,18 @@ class Tally:
         """Count one question."""
         self.recalls.append(len(set(read) & set(gold)) / len(set(gold)))
 
+    @property
+    def recall(self) -> float:
+        """Mean share of a question's gold passages that were read, 0 to 1."""
+        return sum(self.recalls) / (len(self.recalls) or 1)
+
+    @property
+    def whole(self) -> float:
+        """Share of questions with all gold passages read, 0 to 1."""
+        return sum(r == 1 for r in self.recalls) / (len(self.recalls) or 1)
+
     def __str__(self) -> str:
-        n = len(self.recalls) or 1
-        whole = sum(r == 1 for r in self.recalls)
-        return f"recall {sum(self.recalls) / n:6.1%}   all gold read {whole / n:6.1%}"
+        return f"recall {self.recall:6.1%}   all gold read {self.whole:6.1%}"
 
 
 def load(path: Path) -> list[dict[str, Any]]:

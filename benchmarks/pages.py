@@ -1,8 +1,9 @@
-"""How well and how fast main text is found: python benchmarks/pages.py DATA_DIR
+"""How well and how fast main text is found: run `python benchmarks/pages.py DATA_DIR`.
 
 DATA_DIR holds `html/<id>.html.gz` and `ground-truth.json` ({id: {"articleBody": …}}), as in
-https://github.com/scrapinghub/article-extraction-benchmark. The measure is that benchmark's: precision and recall of
-4-word shingles, counted with repeats, averaged over pages; F1 is of the averages.
+https://github.com/scrapinghub/article-extraction-benchmark. The measure is that benchmark's:
+precision and recall of 4-word shingles, counted with repeats, averaged over pages; F1 is of the
+averages.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def shingles(text: str) -> Counter[tuple[str, ...]]:
 
 
 def compare(truth: str, found: str) -> tuple[float | None, float | None]:
-    """Return precision and recall of one page; None where it does not count (nothing found, nothing to find)."""
+    """Return precision and recall of one page; None for nothing found and nothing to find."""
     wanted, got = shingles(truth), shingles(found)
     right, all_wanted, all_got = (wanted & got).total(), wanted.total(), got.total()
     return right / all_got if all_got else None, right / all_wanted if all_wanted else None
@@ -73,9 +74,11 @@ WAYS: dict[str, Callable[[bytes], str]] = {
 
 
 def measure(data: Path, way: Callable[[bytes], str]) -> tuple[float, float, float, float]:
-    """Return precision, recall, F1 and milliseconds a page of `way` on the pages in `data`."""
+    """Return precision, recall, F1 and milliseconds a page of `way` on `data`."""
     pages = json.loads((data / "ground-truth.json").read_text(encoding="utf-8"))
-    bodies = {key: gzip.decompress((data / "html" / f"{key}.html.gz").read_bytes()) for key in pages}
+    bodies = {
+        key: gzip.decompress((data / "html" / f"{key}.html.gz").read_bytes()) for key in pages
+    }
     way(b"<p>Load the libraries before the clock runs.</p>")
     started = time.perf_counter()
     found = {key: way(body) for key, body in bodies.items()}
@@ -86,7 +89,8 @@ def measure(data: Path, way: Callable[[bytes], str]) -> tuple[float, float, floa
 
 def main(arguments: list[str]) -> int:
     if len(arguments) != 1 or not (Path(arguments[0]) / "ground-truth.json").is_file():
-        print("usage: python benchmarks/pages.py DATA_DIR   (it holds html/ and ground-truth.json)", file=sys.stderr)
+        usage = "usage: python benchmarks/pages.py DATA_DIR (with html/ and ground-truth.json)"
+        print(usage, file=sys.stderr)
         return 2
     print(f"{'':<24}precision  recall      F1  ms/page")
     for name, way in WAYS.items():

@@ -89,7 +89,11 @@ def served(world: str, port: int, log: Path) -> Iterator[str]:
         yield url
     finally:
         server.terminate()
-        server.wait(10)
+        try:
+            server.wait(3)
+        except subprocess.TimeoutExpired:  # it may be waiting for a page that hangs on purpose
+            server.kill()
+            server.wait()
 
 
 def _wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:

@@ -19,7 +19,7 @@ def figures_of(
 ) -> dict[str, Any]:
     """Collect them from the score, the world's counts, report.json and the critical path."""
     support = Counter(c.get("support") for c in result.get("claims") or [])
-    named = Counter(f.get("kind") for f in result.get("failures") or [])
+    named = Counter(str(f.get("kind")) for f in result.get("failures") or [])
     hops = {f"hop {h}": share for h, share in scored["recall_by_hop"].items()}
     return hops | {
         "recall": scored["recall"],
@@ -42,7 +42,8 @@ def figures_of(
         "duplicate queries": stats["duplicate_queries"],
         "duplicate fetches": stats["duplicate_fetches"],
         "failed fetches": stats["failed_fetches"],
-        "failures named": " ".join(f"{k}:{n}" for k, n in sorted(named.items())) or "-",
+        "failures named": sum(named.values()),
+        "failure kinds": dict(sorted(named.items())),
         "run s": path["wall"],
         "critical path s": path["critical_path"],
         "ratio": path["ratio"],

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
-import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import logging
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,10 +18,14 @@ from .core.model import Learning
 from .core.report import Report
 from .core.supervisor import Researched
 from .registry import check_engine
-from .runtime.tally import ResearchProgress, Tally
+from .runtime.progress import Sink
+from .runtime.tally import ProgressCallback, ResearchProgress
 
 OnProgress = Callable[[ResearchProgress], object | Awaitable[object]]
 REPORT_TYPES: Final = ("deep",)
+
+_MICRO: Final = 1_000_000
+_log = logging.getLogger("deep_research")
 
 
 class DeepResearcher:
@@ -32,15 +37,18 @@ class DeepResearcher:
         config_path: A YAML, TOML or JSON file with settings.
         docs: Folders, files or globs of local documents.
         tone: How to write, for instance 'Analytical'; an enum member with a text value will do.
-        headers: 'User-Agent' signs the requests; 'retriever' or 'retrievers' names search engines. Others are refused.
-        verbose: Print one line per event to stderr.
-        folder: Where the run's files go; default 'runs/<id>'.
-        on_event: Told of every event, sync or async.
-        settings: Any setting by its name: `breadth=3`, `depth=1`, `llm="openai:gpt-5-mini"`, `max_cost=0.5`, or dotted
-            in a mapping: `**{"search.searxng.url": "http://…"}`.
+        headers: 'User-Agent' signs the requests; 'retriever' or 'retrievers' names search engines.
+            Others are refused.
+        verbose: Print one line per step to stderr.
+        folder: Where the run's files go; default 'runs/<id>'. It may not hold another run.
+        on_event: Told of every event, sync or async; whatever it does cannot harm the run.
+        settings: Any setting by its name: `breadth=3`, `depth=1`, `llm="openai:gpt-5-mini"`,
+            `preset="quick"`, or dotted in a mapping: `**{"search.searxng.url": "http://…"}`. They
+            win over the environment and the file.
 
     Raises:
-        ConfigError: The question is blank, or a setting is unknown, of the wrong kind or out of range.
+        ConfigError: The question is blank, or a setting is unknown, of the wrong kind or out of
+            range.
     """
 
     def __init__(
@@ -57,18 +65,28 @@ class DeepResearcher:
         on_event: Callable[[Event], object] | None = None,
         **settings: Any,  # noqa: ANN401 - checked one by one against the settings
     ) -> None:
-        if report_type not in REPORT_TYPES:
-            raise ConfigError(f"report_type {report_type!r}: there is {', '.join(REPORT_TYPES)}")
+        kind = getattr(report_type, "value", report_type)
+        if kind not in REPORT_TYPES:
+            raise ConfigError(
+                f"report_type = {report_type!r}: must be one of {', '.join(REPORT_TYPES)}"
+            )
+        preset = settings.pop("preset", None)
         arguments = {**settings, **_from_headers(headers or {})}
-        if docs:
-            arguments["docs"] = [str(p) for p in ([docs] if isinstance(docs, str | Path) else docs)]
+        if paths := _paths(docs):
+            arguments["docs"] = paths
         if tone is not None:
             arguments["report.tone"] = str(getattr(tone, "value", tone))
-        self.config = load(arguments=arguments, file=config_path, check=check_engine)
-        self._on_event, self._verbose = on_event, verbose
-        self._on_progress: OnProgress | None = None
-        self._tally = Tally()
-        self._run = Run(query, self.config, emit=self._told, folder=Path(folder) if folder else None)
+        self.config = load(arguments=arguments, file=config_path, preset=preset, check=check_engine)
+        for warning in self.config.warnings:
+            _log.warning("%s", warning)
+        self._progress = _LateProgress()
+        sinks: list[Sink] = [self._progress]
+        if on_event is not None:
+            sinks.append(on_event)
+        if verbose:
+            sinks.append(_lines())
+        home = Path(folder) if folder is not None else None
+        self._run = Run(query, self.config, emit=sinks, folder=home)
         self._done: Researched | None = None
         self._result: Report | None = None
 
@@ -92,26 +110,28 @@ class DeepResearcher:
     async def conduct_research(self, on_progress: OnProgress | None = None) -> str:
         """Search, read and learn. Return what was found as text, each finding with its sources.
 
+        Once: called again, it returns what the first call found.
+
         Args:
-            on_progress: Told where the run stands, sync or async; whatever it does cannot harm the run.
+            on_progress: Told where the run stands, sync or async; whatever it does cannot harm the
+                run. A slow one misses some steps, never the last.
         """
-        self._on_progress = on_progress
-        self._done = await self._run.research()
+        await self._researched(on_progress)
         return self.get_research_context()
 
     async def write_report(self) -> str:
-        """Write the report, after the research if that has not been done, and return it as Markdown."""
+        """Write the report, after the research if that has not been done; return it as Markdown.
+
+        Once: called again, it returns the same.
+        """
         if self._result is None:
-            if self._done is None:
-                await self.conduct_research(self._on_progress)
-            if self._done is not None:
-                self._result = await self._run.report(self._done)
+            self._result = await self._run.report(await self._researched())
         from .plugins.exporters.markdown import MarkdownExporter
 
-        return MarkdownExporter().export(self.result).decode()
+        return MarkdownExporter().export(self._result).decode()
 
     def stop(self) -> None:
-        """End the research; the report is written from what is there."""
+        """End the research; the report is written from what is there. Any thread may call it."""
         self._run.stop()
 
     def get_research_context(self) -> str:
@@ -123,17 +143,19 @@ class DeepResearcher:
         return "\n".join(dict.fromkeys(lines))
 
     def get_research_sources(self) -> list[dict[str, str]]:
-        """Return the pages that findings stand on: url, title, published, and the quotes as 'content'."""
-        found: dict[str, dict[str, str]] = {}
+        """Return the pages that findings stand on; [] before the research.
+
+        Each has 'url', 'title', 'published' and, as 'content', the quotes one a line.
+        """
+        quotes: dict[str, dict[str, None]] = {}
+        rows: dict[str, dict[str, str]] = {}
         for learning in self._learnings():
             for e in learning.evidence:
-                row = found.setdefault(
-                    e.source.url,
-                    {"url": e.source.url, "title": e.source.title, "published": e.source.published, "content": ""},
-                )
-                if e.quote not in row["content"]:
-                    row["content"] = f"{row['content']}\n{e.quote}".strip()
-        return list(found.values())
+                source = e.source
+                row = {"url": source.url, "title": source.title, "published": source.published}
+                rows.setdefault(source.url, row)
+                quotes.setdefault(source.url, {})[e.quote] = None
+        return [{**row, "content": "\n".join(quotes[url])} for url, row in rows.items()]
 
     def get_source_urls(self) -> list[str]:
         """Return the addresses of these pages, in order of first use."""
@@ -141,34 +163,108 @@ class DeepResearcher:
 
     def get_costs(self) -> float | None:
         """Return what the run has cost so far in USD, or None if a price is unknown."""
-        cost = self._result.usage.cost if self._result else self._tally.progress.usage.cost
-        return None if cost is None else cost / 1_000_000
+        usage = self._result.usage if self._result else self._run.tally.progress.usage
+        return None if usage.cost is None else usage.cost / _MICRO
+
+    async def _researched(self, on_progress: OnProgress | None = None) -> Researched:
+        if self._done is None:
+            self._progress.set(on_progress)
+            self._done = await self._run.research()
+        return self._done
 
     def _learnings(self) -> list[Learning]:
         if self._done is None:
             return []
         return [x for node in self._done.root.walk() for x in node.findings.learnings if x.evidence]
 
-    def _told(self, event: Event) -> Awaitable[None] | None:
-        progress = self._tally.add(event)
-        if self._verbose:
-            from .console import plain_line
 
-            plain_line(event)
-        pending = [
-            result
-            for result in (
-                self._on_event(event) if self._on_event else None,
-                self._on_progress(progress) if self._on_progress else None,
-            )
-            if inspect.isawaitable(result)
-        ]
-        return _all(pending) if pending else None
+async def research(
+    question: str,
+    *,
+    on_progress: OnProgress | None = None,
+    **settings: Any,  # noqa: ANN401 - as DeepResearcher's
+) -> Report:
+    """Research `question` and return the whole typed report; arguments as for `DeepResearcher`."""
+    researcher = DeepResearcher(question, **settings)
+    await researcher.conduct_research(on_progress)
+    await researcher.write_report()
+    return researcher.result
 
 
-async def _all(pending: Sequence[Awaitable[object]]) -> None:
-    for awaitable in pending:
-        await awaitable
+def run(
+    question: str,
+    *,
+    on_progress: OnProgress | None = None,
+    **settings: Any,  # noqa: ANN401 - as DeepResearcher's
+) -> Report:
+    """Research `question`, blocking; as `research`.
+
+    Works inside a running event loop too, for instance in a notebook: then the research has a
+    thread of its own, and the loop stands still until it ends.
+    """
+
+    async def work() -> Report:
+        return await research(question, on_progress=on_progress, **settings)
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work())
+    return _in_thread(work)
+
+
+def _in_thread(work: Callable[[], Awaitable[Report]]) -> Report:
+    """Run `work` in a thread with a loop of its own; who is interrupted takes it down with them."""
+    begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
+
+    async def begin() -> Report:
+        begun.append((asyncio.get_running_loop(), asyncio.current_task()))
+        return await work()
+
+    with ThreadPoolExecutor(1, thread_name_prefix="deep-research") as pool:
+        future = pool.submit(lambda: asyncio.run(begin()))
+        try:
+            return future.result()
+        except BaseException:
+            for loop, task in begun:
+                if task is not None and not future.done():
+                    loop.call_soon_threadsafe(task.cancel)
+            raise
+
+
+class _LateProgress:
+    """A sink for the callback that comes with `conduct_research`, after the stream was made."""
+
+    def __init__(self) -> None:
+        self._callback: ProgressCallback | None = None
+
+    def set(self, callback: OnProgress | None) -> None:
+        self._callback = ProgressCallback(callback) if callback else None
+
+    def __call__(self, event: Event) -> object:
+        return self._callback.emit(event) if self._callback else None
+
+    def flush(self) -> object:
+        return self._callback.flush() if self._callback else None
+
+
+def _lines() -> Sink:
+    """Return a sink that writes one line per step to stderr."""
+    from .cli.console import Lines
+
+    def say(line: str) -> None:
+        if sys.stderr is not None:
+            sys.stderr.write(line + "\n")
+
+    return Lines(say)
+
+
+def _paths(docs: Sequence[str | Path] | str | Path) -> list[str]:
+    if isinstance(docs, str | Path):
+        docs = [docs]
+    if not isinstance(docs, Iterable):
+        raise ConfigError(f"docs = {docs!r}: must be a path or a list of paths")
+    return [str(path) for path in docs]
 
 
 def _from_headers(headers: Mapping[str, str]) -> dict[str, Any]:
@@ -181,39 +277,10 @@ def _from_headers(headers: Mapping[str, str]) -> dict[str, Any]:
                 known["search.engines"] = value
             case _:
                 raise ConfigError(
-                    f"headers: {name!r} has no meaning here; there are User-Agent, retriever and retrievers"
+                    f"headers: {name!r} has no meaning here;"
+                    " there are User-Agent, retriever and retrievers"
                 )
     return known
 
 
-async def research(question: str, **settings: Any) -> Report:  # noqa: ANN401 - as DeepResearcher's
-    """Research `question` and return the whole typed report; settings as for `DeepResearcher`."""
-    researcher = DeepResearcher(question, **settings)
-    await researcher.write_report()
-    return researcher.result
-
-
-def run(question: str, **settings: Any) -> Report:  # noqa: ANN401 - as DeepResearcher's
-    """Research `question`, blocking; works inside a running event loop too (in a thread of its own)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(research(question, **settings))
-    outcome: list[Report | BaseException] = []
-
-    def work() -> None:
-        try:
-            outcome.append(asyncio.run(research(question, **settings)))
-        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread below
-            outcome.append(error)
-
-    thread = threading.Thread(target=work, name="deep-research")
-    thread.start()
-    thread.join()
-    result = outcome[0]
-    if isinstance(result, BaseException):
-        raise result
-    return result
-
-
-__all__ = ["DeepResearcher", "Report", "research", "run"]
+__all__ = ["DeepResearcher", "OnProgress", "ResearchProgress", "research", "run"]

@@ -1,60 +1,37 @@
-"""The only file that knows everything: settings become a wired run, a run becomes a folder.
+"""One run, from settings to a folder with the report: the composition root.
 
-Nothing below this module reads settings or the environment.
+Nothing below this module and its helpers (`wiring`, `folder`) reads settings or the environment.
 """
 
 from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from . import registry
-from .config import Config, ModelChoice, resolve_engines, resolve_llm
+from .config import Config, resolve_engines, resolve_llm
 from .core.budget import Budget
-from .core.compose import Composer
 from .core.errors import ConfigError
 from .core.events import Event, Kind
-from .core.model import Page, Shape, Source
-from .core.pipeline import Learner, Pipeline
-from .core.ports import (
-    LLM,
-    Emit,
-    Exporter,
-    Outside,
-    PageReader,
-    Planner,
-    SearchEngine,
-    Writer,
-)
-from .core.report import Report
+from .core.ports import Exporter
+from .core.report import Report, RunStatus
 from .core.supervisor import Limits, Researched, Supervisor
-from .core.tree import Tree
-from .core.urls import in_domains
-from .runtime.guard import Gate, Timeouts
-from .runtime.guard import Limits as Permits
-from .runtime.http import Http
+from .folder import Folder
 from .runtime.progress import JsonlSink, Sink, Stream
-from .runtime.tokens import count
+from .runtime.tally import Tally
 from .version import __version__
+from .wiring import Parts, shape_of
 
-_PLAIN = (
+_PLAIN: Final = (
     "Researched without a language model: sentences are quoted from the sources as they stand."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """How the steps of a run are done: with a language model or without."""
-
-    planner: Planner
-    learner: Learner
-    writer: Writer
+_MOST_PROBLEMS: Final = 10
 
 
 class Run:
@@ -63,9 +40,15 @@ class Run:
     Args:
         question: What to research; must not be blank.
         config: All settings.
-        emit: Told of every event, sync or async; whatever it does cannot harm the run.
+        emit: Told of every event, sync or async; whatever it does cannot harm the run. Several may
+            be given.
         folder: Where the files go; default `report.folder`, else 'runs/<id>'.
-        run: The run's id; default the time and four random letters.
+        run: The run's id; default the time and eight random letters.
+
+    Attributes:
+        models: Who plays which role; empty without a language model.
+        engines: Names of the search engines.
+        tally: Where the run stands.
 
     Raises:
         ConfigError: The question is blank, or the settings contradict each other.
@@ -76,56 +59,93 @@ class Run:
         question: str,
         config: Config,
         *,
-        emit: Sink | Callable[[Event], object] | None = None,
+        emit: Sink | Iterable[Sink] = (),
         folder: Path | None = None,
         run: str | None = None,
     ) -> None:
-        self.question = " ".join(question.split())
-        if not self.question:
-            raise ConfigError("the question is empty: say what is to be researched")
+        self.question = _one_line(question)
         self.config = config
-        self.id = run or f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-        self.folder = folder or Path(config.report.folder or Path("runs") / self.id)
+        self.id = run or f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
         self.models = resolve_llm(config, registry.names("llms"))
         self.engines = resolve_engines(config)
-        self.exporters: list[Exporter] = [
-            registry.build("exporters", name, {}) for name in config.report.formats
-        ]
-        listeners = [emit] if emit else []
-        self.stream = Stream(self.id, [JsonlSink(self.folder / "events.jsonl"), *listeners])
+        for name in self.engines:
+            registry.address(
+                "search", name
+            )  # a name that nobody has is told before anything is spent
+        formats = dict.fromkeys(config.report.formats)
+        self.exporters: list[Exporter] = [registry.build("exporters", f, {}) for f in formats]
+        self.tally = Tally()
+        self._folder = Folder(folder or Path(config.report.folder or Path("runs") / self.id))
+        sinks = emit if isinstance(emit, Iterable) else [emit]
+        self.stream = Stream(self.id, [JsonlSink(self._folder.events), self.tally.add, *sinks])
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._stopped = False
+        self._paused: float | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the run's files."""
+        return self._folder.path
 
     def stop(self) -> None:
-        """End the research; the report is written from what is there."""
+        """End the research; the report is written from what is there. Any thread may call it."""
         self._stopped = True
-        if self._stop:
-            self._stop.set()
+        if self._loop and self._stop:
+            with suppress(RuntimeError):  # the loop is closed: there is nothing left to stop
+                self._loop.call_soon_threadsafe(self._stop.set)
 
     async def execute(self) -> Report:
         """Do the research and write the folder. Whatever happens on the way, a report comes out.
 
         Raises:
-            ConfigError: A plugin's options, a key or a folder of documents cannot be used; nothing was spent.
+            ConfigError: A plugin's options, a key, the folder or a folder of documents cannot be
+                used; nothing was spent.
         """
-        async with self._supervisor() as supervisor:
-            return await self._report(supervisor, await self._research(supervisor))
+        parts = self._parts(self.engines)
+        async with self._opened(parts) as supervisor:
+            return await self._report(supervisor, await self._research(supervisor, parts))
 
     async def research(self) -> Researched:
         """Do the research only; hand what comes back to `report`. Raises as `execute`."""
-        async with self._supervisor() as supervisor:
-            return await self._research(supervisor)
+        parts = self._parts(self.engines)
+        async with self._opened(parts) as supervisor:
+            done = await self._research(supervisor, parts)
+            self._paused = asyncio.get_running_loop().time()
+            return done
 
     async def report(self, done: Researched) -> Report:
-        """Write the report of what `research` brought."""
-        async with self._supervisor() as supervisor:
+        """Write the report of what `research` brought; time that passed in between is free."""
+        if self._paused is not None:
+            pause = asyncio.get_running_loop().time() - self._paused
+            until = None if done.until is None else done.until + pause
+            done = replace(done, began=done.began + pause, until=until)
+        async with self._opened(self._parts(())) as supervisor:
             return await self._report(supervisor, done)
 
-    async def _research(self, supervisor: Supervisor) -> Researched:
-        self._stop = asyncio.Event()
+    def _parts(self, engines: Iterable[str]) -> Parts:
+        return Parts(self.config, self.models, tuple(engines), self.stream.emit, self._folder.save)
+
+    @asynccontextmanager
+    async def _opened(self, parts: Parts) -> AsyncIterator[Supervisor]:
+        """Open folder, stream and parts. A run that is cut off says so in its stream."""
+        self._folder.claim()
+        try:
+            async with self.stream, parts.opened() as supervisor:
+                try:
+                    yield supervisor
+                except asyncio.CancelledError:
+                    self._finished(RunStatus.CANCELLED, "interrupted")
+                    raise
+        finally:
+            self._folder.release()
+
+    async def _research(self, supervisor: Supervisor, parts: Parts) -> Researched:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         if self._stopped:
             self._stop.set()
         self.stream.emit(Event(Kind.RUN_STARTED, data=self._facts()))
+        self._warn(_few(parts.problems))
         return await supervisor.research(self.question, self._limits(), self._stop)
 
     async def _report(self, supervisor: Supervisor, done: Researched) -> Report:
@@ -133,72 +153,29 @@ class Run:
         report.config_digest, report.version = self.config.digest(), __version__
         if not self.models:
             report.notes = (_PLAIN, *report.notes)
-        for exporter in self.exporters:
-            (self.folder / f"report.{exporter.suffix}").write_bytes(exporter.export(report))
+        self._warn(self._folder.write(report, self.exporters))
         counts = {"references": len(report.references), "claims": len(report.claims)}
-        self.stream.emit(Event(Kind.REPORT_READY, data={"status": report.status, **counts}))
-        ended = {"status": report.status, "stop_reason": report.stop_reason}
+        self.stream.emit(Event(Kind.REPORT_READY, data={"status": str(report.status), **counts}))
         usage = asdict(report.usage)
-        self.stream.emit(Event(Kind.RUN_FINISHED, data={**ended, "usage": usage}))
+        self._finished(report.status, report.stop_reason, usage)
         return report
 
-    # --- wiring ----------------------------------------------------------------------------------------------------
+    def _finished(
+        self, status: RunStatus, reason: str, usage: Mapping[str, Any] | None = None
+    ) -> None:
+        spent = asdict(self.tally.progress.usage) if usage is None else usage
+        data = {"status": str(status), "stop_reason": reason, "usage": spent}
+        self.stream.emit(Event(Kind.RUN_FINISHED, data=data))
 
-    @asynccontextmanager
-    async def _supervisor(self) -> AsyncIterator[Supervisor]:
-        """Open everything that a run needs, and close it again."""
-        config, emit = self.config, self.stream.emit
-        network, reading = config.network, config.reading
-        _make(self.folder)
-        async with self.stream, Http(
-            allow_hosts=network.allow_hosts,
-            user_agent=network.user_agent,
-            per_host=network.per_host,
-            timeout=reading.timeout,
-            idle=reading.stall,
-            max_bytes=reading.max_bytes,
-        ) as http:
-            engines = [_engine(name, config, http) for name in self.engines]
-            for engine in engines:
-                if prepare := getattr(engine, "prepare", None):
-                    await prepare()
-            gate = Gate(
-                llms={role: _model(choice, config) for role, choice in self.models.items()},
-                engines=engines,
-                reader=_Readers(engines, registry.build("readers", "web", {}, http=http)),
-                emit=emit,
-                limits=Permits(config.llm_permits, config.limits.search, config.limits.fetch),
-                results=config.search.results,
-                accept=self._accept,
-                save=_Saver(self.folder / "sources"),
-                timeouts=Timeouts(llm=config.models.timeout),
-            )
-            yield self._wired(gate, emit)
-
-    def _wired(self, gate: Outside, emit: Emit) -> Supervisor:
-        config = self.config
-        plain = extractive_steps(gate, emit, config)
-        steps = model_steps(gate, emit, config) if self.models else plain
-        researcher = Pipeline(gate, steps.learner, emit, config.reading.pages_per_query)
-        floor = {"searches": 1, "pages": 1, **({"calls": 1, "tokens": 2000} if self.models else {})}
-        permits = asyncio.Semaphore(config.tree.concurrency)
-        tree = Tree(researcher, steps.planner, emit, permits, floor)
-        return Supervisor(tree, steps.planner, Composer(steps.writer, plain.writer, emit), emit)
+    def _warn(self, messages: Iterable[str]) -> None:
+        for message in messages:
+            self.stream.emit(Event(Kind.WARNING, data={"message": message}))
 
     def _limits(self) -> Limits:
-        config = self.config
+        budget = self.config.budget
         return Limits(
-            shape_of(config),
-            Budget(config.budget.amounts()),
-            config.budget.seconds,
-            config.budget.writer_share,
+            shape_of(self.config), Budget(budget.amounts()), budget.seconds, budget.writer_share
         )
-
-    def _accept(self, source: Source) -> bool:
-        search = self.config.search
-        if source.url.startswith("file:"):
-            return True
-        return in_domains(source.url, search.include_domains, search.exclude_domains)
 
     def _facts(self) -> Mapping[str, Any]:
         shape = shape_of(self.config)
@@ -213,97 +190,20 @@ class Run:
         }
 
 
-def shape_of(config: Config) -> Shape:
-    """Return the shape of the tree that the settings ask for."""
-    tree = config.tree
-    return Shape(tree.breadth, tree.depth, tree.min_breadth, tree.queries_per_branch)
+def _one_line(question: object) -> str:
+    if not isinstance(question, str):
+        raise ConfigError(f"the question must be text, not {type(question).__name__}")
+    text = " ".join(question.split())
+    if not text:
+        raise ConfigError("the question is empty: say what is to be researched")
+    return text
 
 
-def model_steps(gate: Outside, emit: Emit, config: Config) -> Steps:
-    """Return the steps that ask a language model."""
-    from .steps.learn import ModelLearner
-    from .steps.plan import TreePlanner
-    from .steps.write import ModelWriter
-
-    report = config.report
-    return Steps(
-        TreePlanner(gate, emit, count, report.language),
-        ModelLearner(gate, count, config.reading.tokens),
-        ModelWriter(gate, emit, count, report.tone, report.words),
-    )
+def _few(problems: list[str]) -> list[str]:
+    """Name the first problems and count the others."""
+    more = len(problems) - _MOST_PROBLEMS
+    rest = [f"{more} further documents cannot be used"] if more > 0 else []
+    return [*problems[:_MOST_PROBLEMS], *rest]
 
 
-def extractive_steps(gate: Outside, emit: Emit, config: Config) -> Steps:
-    """Return the steps that need no language model."""
-    from .extractive.learn import ExtractiveLearner
-    from .extractive.plan import ExtractivePlanner
-    from .extractive.write import ExtractiveWriter
-
-    del gate, emit
-    return Steps(
-        ExtractivePlanner(language=config.report.language), ExtractiveLearner(), ExtractiveWriter()
-    )
-
-
-def _engine(name: str, config: Config, http: Http) -> SearchEngine:
-    options = dict(config.search.options(name))
-    given: dict[str, Any] = {"paths": config.docs} if name == "folder" else {"http": http}
-    key = f"{name.upper()}_API_KEY"
-    if config.secret(key):
-        options.setdefault("api_key", config.secret(key))
-    engine: SearchEngine = registry.build("search", name, options, **given)
-    return engine
-
-
-def _model(choice: ModelChoice, config: Config) -> LLM:
-    models = config.models
-    options = {
-        "base_url": choice.base_url,
-        "api_key": choice.api_key,
-        "key_name": choice.key_name,
-        "prices": choice.prices,
-        "timeout": models.timeout,
-        "temperature": models.temperature,
-        "reasoning_effort": models.reasoning_effort,
-        "context": models.context,
-        "extra": models.extra,
-    }
-    llm: LLM = registry.build("llms", choice.plugin, options, model=choice.model)
-    return llm
-
-
-class _Readers:
-    """Sends a source to whoever can read it: the engine that holds it, or the web."""
-
-    def __init__(self, engines: list[SearchEngine], web: PageReader) -> None:
-        self._own = [engine for engine in engines if hasattr(engine, "read")]
-        self._web = web
-
-    async def read(self, source: Source) -> Page:
-        for engine in self._own:
-            holds = getattr(engine, "holds", None)
-            if holds(source) if holds else source.url.startswith("file:"):
-                page: Page = await engine.read(source)  # type: ignore[attr-defined]
-                return page
-        return await self._web.read(source)
-
-
-class _Saver:
-    """Stores each page's text once, under its digest."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def __call__(self, page: Page) -> None:
-        path = self._folder / f"{page.sha256}.txt"
-        if not path.exists():
-            self._folder.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(page.text.encode())
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "events.jsonl").touch()
-    except OSError as error:
-        raise ConfigError(f"cannot write to {folder}: {error.strerror or error}") from error
+__all__ = ["Run", "shape_of"]

@@ -1,29 +1,63 @@
-"""What a run may cost at most, said before anything is spent. Always above what really happens."""
+"""What a run can use at most, said before anything is spent.
+
+The bound holds for what is answered: every question to a model is taken to be asked twice with the
+longest prompt and answered at full length. A call that is given up because no answer came in time
+and is made again comes on top; budgets (`budget.*`) hold for that, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from .config import Config, ModelChoice
 from .core.model import Shape
+from .runtime.tokens import count
 
-_ASKS: Final = 3
-"""Completed calls that one question to a model may become: asked, asked again with the error, asked with more room."""
-_OVERHEAD: Final = 3000
-_PLAN: Final = (6000, 2000)
-_LEARN_OUT: Final = 4000
-_OUTLINE: Final = (16_000, 4000)
-_SECTION: Final = (16_000, 4000)
-_SECTIONS: Final = 40
-_REWRITE: Final = (4000, 600)
-_REWRITES: Final = 24
+_ASKS: Final = 2
+"""An answer that cannot be understood is asked for once more, with the reason …"""
+_COMPLAINT: Final = 300
+"""… in so many tokens …"""
+_ROOM: Final = 2
+"""… and, if it was cut off, with so many times the room."""
+_MARGIN: Final = 1.25
+"""What a model's own tokenizer may count above ours."""
+_FIRST: Final = 3
+"""Search texts of the first look, at most; further nodes have `queries_per_branch`."""
+_SCOPE, _TEXT, _HEADING = 300, 40, 1500
+"""Tokens of a brief, of a search text, and of instructions, schema and tags in one prompt."""
+_LEARNINGS, _QUOTE = 14, 150
+"""Learnings of one search text, at most, and the tokens of a quote in a prompt."""
+_SECTIONS, _REWRITES = 10, 24
+"""Sections of a report and sentences that are said again, at most."""
+_OUTLINE: Final = 12_000
+"""Tokens of findings that the outline is made from."""
+_OUT: Final = {
+    "brief": 1200,
+    "plan": 2000,
+    "learn": 4000,
+    "outline": 4000,
+    "section": 4000,
+    "rewrite": 600,
+}
+"""The longest answer of each step, in tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An upper bound. `cost` is in USD, None if a price is unknown; `limited` names the budgets that cut it."""
+    """An upper bound.
+
+    Attributes:
+        nodes: Queries of the tree, the question included.
+        calls: Model calls that are answered.
+        tokens: Tokens in and out of these.
+        searches: Searches.
+        pages: Page reads.
+        cost: USD, or None if a price is unknown.
+        limited: Budgets that cut the bound, by name.
+    """
 
     nodes: int
     calls: int
@@ -34,44 +68,82 @@ class Estimate:
     limited: tuple[str, ...] = ()
 
 
-def estimate(config: Config, shape: Shape, models: Mapping[str, ModelChoice]) -> Estimate:
-    """Return the most that a run with these settings can use; budgets are part of the settings."""
+class _Work(NamedTuple):
+    """Questions of one step: who answers, how many answers, tokens in and out of all of them."""
+
+    role: str
+    calls: int
+    given: int
+    made: int
+
+
+def estimate(
+    config: Config, shape: Shape, models: Mapping[str, ModelChoice], question: str = ""
+) -> Estimate:
+    """Return the most that a run with these settings can use; budgets are part of the settings.
+
+    Args:
+        config: All settings.
+        shape: Breadth and depth of the tree.
+        models: Who plays which role; empty without a language model.
+        question: It stands in every prompt, so a long one counts.
+    """
     nodes = shape.size() + 1
-    searches = nodes * shape.per_branch
-    pages = 2 * searches * config.reading.pages_per_query
-    work = _work(config, nodes, shape.per_branch) if models else []
-    calls = sum(n * _ASKS for _, n, _, _ in work)
-    tokens = sum(n * _ASKS * (given + taken + _OVERHEAD) for _, n, given, taken in work)
-    cost = _cost(work, models)
-    found = {"calls": calls, "tokens": tokens, "searches": searches, "pages": pages}
+    searches = _texts(shape)
+    # A second go, if most pages of the first fail; and no more than was found.
+    pages = searches * min(2 * config.reading.pages_per_query, config.search.results)
+    work = list(_work(config, shape, count(question))) if models else []
+    found = {
+        "calls": sum(w.calls for w in work),
+        "tokens": sum(w.given + w.made for w in work),
+        "searches": searches,
+        "pages": pages,
+    }
     limits = config.budget.amounts()
     limited = [name for name, value in found.items() if limits.get(name, value) < value]
     bounded = {name: min(value, limits.get(name, value)) for name, value in found.items()}
-    if "cost" in limits and (cost is None or limits["cost"] / 1_000_000 < cost):
-        cost = limits["cost"] / 1_000_000
+    cost = _cost(work, models)
+    most = config.budget.cost
+    if most is not None and (cost is None or most < cost):
+        cost = most
         limited.append("cost")
     return Estimate(nodes, **bounded, cost=cost, limited=tuple(limited))
 
 
-def _work(config: Config, nodes: int, texts: int) -> list[tuple[str, int, int, int]]:
-    """(role, questions, tokens in, tokens out) of each step."""
-    learn_in = config.reading.tokens * texts
-    return [
-        ("planner", 2, *_PLAN),
-        ("reader", nodes, learn_in, _LEARN_OUT),
-        ("writer", 1, *_OUTLINE),
-        ("writer", _SECTIONS, *_SECTION),
-        ("writer", _REWRITES, *_REWRITE),
-    ]
+def _work(config: Config, shape: Shape, question: int) -> Iterator[_Work]:
+    """Yield the steps of a run that ask a model."""
+    nodes, texts = shape.size() + 1, _texts(shape)
+    prompt = _HEADING + _SCOPE + question
+    asked = _TEXT * (_FIRST + shape.depth * shape.breadth * shape.per_branch)
+    learnt = nodes * _OUT["learn"] + texts * _LEARNINGS * _QUOTE
+    yield _step("planner", "brief", 1, prompt)
+    yield _step("planner", "plan", 1, prompt + asked + _OUT["learn"])
+    read = math.ceil(config.reading.tokens * texts / nodes)
+    yield _step("reader", "learn", nodes, prompt + asked + read)
+    yield _step("writer", "outline", 1, prompt + _OUTLINE)
+    # All findings stand in one section each.
+    yield _step("writer", "section", _SECTIONS, prompt + learnt // _SECTIONS)
+    yield _step("writer", "rewrite", _REWRITES, prompt + 3 * _QUOTE)
 
 
-def _cost(
-    work: list[tuple[str, int, int, int]], models: Mapping[str, ModelChoice]
-) -> float | None:
+def _texts(shape: Shape) -> int:
+    """Return the search texts of a whole tree, at most."""
+    return _FIRST + shape.size() * shape.per_branch
+
+
+def _step(role: str, name: str, questions: int, prompt: int) -> _Work:
+    """Return the work of a step whose every question is asked twice, the second time at length."""
+    given = questions * (_ASKS * prompt + _COMPLAINT) * _MARGIN
+    made = questions * (_ASKS - 1 + _ROOM) * _OUT[name]
+    return _Work(role, questions * _ASKS, math.ceil(given), made)
+
+
+def _cost(work: list[_Work], models: Mapping[str, ModelChoice]) -> float | None:
+    """Return USD; prices are per million tokens (in, out)."""
     total = 0.0
-    for role, n, given, taken in work:
-        prices = models[role].prices
+    for step in work:
+        prices = models[step.role].prices
         if prices is None:
             return None
-        total += n * _ASKS * ((given + _OVERHEAD) * prices[0] + taken * prices[1]) / 1_000_000
+        total += (step.given * prices[0] + step.made * prices[1]) / 1_000_000
     return round(total, 4)

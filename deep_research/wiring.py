@@ -67,8 +67,10 @@ class Parts:
         made: list[object] = []
         try:
             async with self._http() as http:
-                llms = {role: _model(choice, self.config) for role, choice in self.models.items()}
-                made.extend(llms.values())
+                # Roles that share a model share its connections, and what it learned by refusals.
+                shared = {c: _model(c, self.config) for c in dict.fromkeys(self.models.values())}
+                llms = {role: shared[choice] for role, choice in self.models.items()}
+                made.extend(shared.values())
                 engines = [_engine(name, self.config, http) for name in self.engines]
                 made.extend(engines)
                 for engine in engines:
@@ -203,7 +205,7 @@ async def _closed(plugin: object) -> None:
 
 
 class Readers:
-    """A `PageReader` that sends a source to whoever can read it: the engine that holds it, or the web."""
+    """A `PageReader` that asks whoever can read a source: the engine that holds it, or the web."""
 
     def __init__(self, engines: Sequence[SearchEngine], web: PageReader) -> None:
         self._own = [engine for engine in engines if hasattr(engine, "read")]
@@ -214,6 +216,6 @@ class Readers:
         for engine in self._own:
             holds = getattr(engine, "holds", None)
             if holds(source) if holds else source.url.startswith("file:"):
-                page: Page = await engine.read(source)  # type: ignore[attr-defined]
+                page: Page = await engine.read(source)
                 return page
         return await self._web.read(source)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 from typing import Any
 
 import pytest
+
+# Otherwise the virtual clock's plugin makes an event loop for every sync test, which nobody closes.
+asyncio.set_event_loop(None)
 
 _SETTINGS = ("DEEP_RESEARCH_", "OPENAI_", "TAVILY_", "SEARX", "RETRIEVER", "OLLAMA_", "BREADTH")
 _ENDINGS = ("_LLM", "_API_KEY", "_PROXY")

@@ -85,6 +85,8 @@ def serve(cfg: Config):
         host=cfg.host,
         port=cfg.port,
         access_log=None,
+        handler_cancellation=True,  # a page that hangs ends with the client that gave it up, and is counted in its run
+        shutdown_timeout=1.0,
         print=lambda *_: print(
             f"world seed={cfg.seed} on http://{cfg.host}:{cfg.port}  (OpenAI base http://{cfg.host}:{cfg.port}/v1)",
             flush=True,

@@ -73,18 +73,23 @@ def _glued(text: str, at: int) -> bool:
     return all(c.lower() != c.upper() for c in (before, after))
 
 
+@lru_cache(maxsize=4096)
+def _plain(char: str) -> str:
+    """Return what a character is compared as: nothing, itself, or several ('ﬁ' is 'fi')."""
+    if char in _DROPPED:
+        return ""
+    return "".join(unicodedata.normalize("NFKD", char.translate(_EQUAL)).casefold().split())
+
+
 @lru_cache(maxsize=16)
 def _normal(text: str) -> tuple[str, list[int]]:
     """Return the text without all that must not matter, and the origin of each character left."""
     out: list[str] = []
     origin: list[int] = []
     for i, raw in enumerate(text):
-        if raw in _DROPPED or raw.isspace():
-            continue
-        for char in unicodedata.normalize("NFKD", raw.translate(_EQUAL)).casefold():
-            if not char.isspace():
-                out.append(char)
-                origin.append(i)
+        for char in _plain(raw):
+            out.append(char)
+            origin.append(i)
     joined = "".join(out)
     for match in reversed(list(_HYPHENS.finditer(joined))):
         del out[match.start() : match.end()], origin[match.start() : match.end()]

@@ -9,7 +9,7 @@ from typing import Final
 
 from .model import Evidence, Learning, ResearchNode
 from .report import Conflict
-from .text import fold, likeness, names, numbers, terms
+from .text import fold, likeness, names, numbers, terms, words
 
 _AS_OF = re.compile(
     r"^\s*(?:as of|as at|by|in|since)\s+(?:\w+\s+){0,3}?(\d{4})\s*,\s*"
@@ -94,12 +94,12 @@ def _same(a: Learning, b: Learning) -> bool:
         return False
     if {(e.sha256, e.start) for e in a.evidence} & {(e.sha256, e.start) for e in b.evidence}:
         return likeness(a.text, b.text) >= _SAME_SUBJECT
+    if likeness(a.text, b.text) < _SAME:
+        return False
     # The order of names tells who did it to whom.
-    return likeness(a.text, b.text) >= _SAME and _proper(a.text) == _proper(b.text)
-
-
-def _proper(text: str) -> tuple[str, ...]:
-    return tuple(fold(name) for name in names(text))
+    named = {w for text in (a.text, b.text) for name in names(text) for w in words(name)}
+    in_a, in_b = ([w for w in words(text) if w in named] for text in (a.text, b.text))
+    return in_a == in_b
 
 
 def _conflicts(learnings: list[Learning]) -> tuple[list[Conflict], set[int]]:
@@ -135,6 +135,7 @@ class _Masked:
         terms: Its words, without numbers.
         values: Its numbers, without those that belong to names ('Veltran-7', 'Apollo 11').
         names: The words and numbers of its names.
+        words: All of its words and numbers.
         years: The years among its values, if there are other values too: when those held.
         year: When it was so, as it says itself or as its newest page is dated; 0 if unknown.
     """
@@ -142,6 +143,7 @@ class _Masked:
     terms: frozenset[str]
     values: frozenset[str]
     names: frozenset[str]
+    words: frozenset[str]
     years: frozenset[str]
     year: int
 
@@ -160,7 +162,8 @@ class _Masked:
         return cls(
             said,
             values,
-            frozenset(w for name in proper for w in fold(name).split()),
+            frozenset(w for name in proper for w in words(name)),
+            frozenset(words(text)),
             dates if values > dates else frozenset(),
             year,
         )
@@ -181,7 +184,9 @@ def _pairs(masked: Sequence[_Masked], rows: dict[str, list[int]]) -> Iterator[tu
         near = sorted({j for term in rare for j in rows[term] if j > i})
         for j in near:
             b = masked[j]
-            if a.values <= b.values or b.values <= a.values or a.names != b.names:
+            if a.values <= b.values or b.values <= a.values:
+                continue
+            if not (a.names <= b.words and b.names <= a.words):
                 continue
             if a.years and b.years and not a.years & b.years:
                 continue

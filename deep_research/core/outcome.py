@@ -10,7 +10,7 @@ from .text import terms
 
 _ANSWERED = 0.34
 _MOST_GAPS = 8
-_OUTAGES = frozenset({"auth", "rate_limited", "unavailable", "timeout", "provider"})
+_OUTAGES = frozenset({"auth", "rate_limited", "unavailable", "timeout", "provider", "journal"})
 
 
 def outcome(root: ResearchNode, bank: Bank, *, late: bool, stopped: bool) -> tuple[RunStatus, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from .text import NUMBER, STOPWORDS, fold, numbers, stem
@@ -103,9 +104,10 @@ class Quantity:
     shown: str
 
 
-def quantities(text: str) -> list[Quantity]:
+@lru_cache(maxsize=4096)
+def quantities(text: str) -> tuple[Quantity, ...]:
     """Return the numbers of a text in order, each with its scale and unit."""
-    return [_quantity(text, match) for match in NUMBER.finditer(text)]
+    return tuple(_quantity(text, match) for match in NUMBER.finditer(text))
 
 
 def spoken_dates(text: str) -> str:

@@ -102,6 +102,7 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(fold(text)))
 
 
+@lru_cache(maxsize=65536)
 def stem(word: str) -> str:
     """Strip English plural and verb endings, lightly, so that what is compared comes out alike.
 

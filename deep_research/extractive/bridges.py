@@ -133,6 +133,7 @@ def _of_passage(
         base = _PARTLY if subject else 0.0
     weights = question.weights(subject if base == _ABOUT else "", passage.title)
     best: dict[str, Bridge] = {}
+    inner = _inner_names(passage)
     for place, text in _with_title(passage):
         mentioned = "" if base == _ABOUT else _mentioned(focus, names.key(text))
         worth = max(base, _MENTIONS if mentioned else 0.0)
@@ -141,14 +142,24 @@ def _of_passage(
         for name, nearness in _near(text, weights):
             k = names.key(name.text)
             inside = place >= 0 and any(names.within(k, t) for t in titles)
-            qualifier = place >= 0 or name.start > 0
-            if k in known or inside or not qualifier or names.within(k, question.key):
+            opener = name.start <= 1 and (place < 0 or (" " not in k and k not in inner))
+            if k in known or inside or opener or names.within(k, question.key):
                 continue
             score = (worth + nearness) * _likely(name.text)
             score *= _OWN if place == 0 and name.start <= 1 else 1.0
             if k not in best or score > best[k].score:
                 best[k] = Bridge(name.text, score, rank, subject or mentioned)
     return best
+
+
+def _inner_names(passage: Passage) -> set[str]:
+    """Keys of the names that stand inside sentences: there a capital is no accident."""
+    return {
+        names.key(name.text)
+        for _, text in passage.sentences
+        for name in names.find(text)
+        if name.start > 1
+    }
 
 
 def _with_title(passage: Passage) -> Iterator[tuple[int, str]]:

@@ -23,9 +23,13 @@ def name_in(text: str, question: Question) -> str:
     """
     tokens = text.split()
     content = set(question.content)
-    while len(tokens) > 1 and tokens[-1] in content:
+    while len(tokens) > 1 and _asks(tokens[-1], content):
         tokens.pop()
     return names.key(" ".join(tokens))
+
+
+def _asks(token: str, content: set[str]) -> bool:
+    return token == token.lower() and all(w in content for w in analyse(token).words)
 
 
 def focus_of(node: ResearchNode, brief: Brief, titles: Sequence[str]) -> list[str]:

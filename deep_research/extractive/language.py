@@ -11,7 +11,7 @@ _SMALL: Final = {
     "en": "the of and to in is are was were what which who how when where why does did for with",
     "de": (
         "der die das und ist sind war wie was wer wo wann warum welche welcher welches ein eine im "
-        "den dem des mit von zu auf fur"
+        "den dem des mit von zu auf fur hat haben wird wurde werden nicht oder in am"
     ),
     "fr": (
         "le la les des du et est sont quel quelle quels quelles qui que comment pourquoi ou quand "
@@ -22,6 +22,7 @@ _SMALL: Final = {
     "pt": "o a os as de e sao que qual quem como quando onde por para um uma no na com do da dos",
     "nl": "de het een en is zijn wat wie hoe wanneer waar waarom welke van op met voor door bij",
     "pl": "i w na jest sa co kto jak kiedy gdzie dlaczego ktory ktora ktore z do od dla",
+    "ru": "и в на с что кто где когда как почему какой какая какие это был была из по для или",
     "sv": "och ar det en ett som vad vem hur nar var varfor vilken vilka av pa med for till",
 }
 _UKRAINIAN: Final = frozenset("іїєґ")

@@ -27,7 +27,7 @@ _CLOSE_SENTENCES: Final = 40  # per page, looked through for bridging names
 _OPENING: Final = 3
 _SAME: Final = 0.75
 _LEAST: Final = 0.25  # of the best score: below this a sentence does not answer
-_SHORTEST, _LONGEST = 25, 420
+_SHORTEST, _SHORTEST_CJK, _LONGEST = 25, 8, 420
 _NAMED, _DATED, _POINTING = 1.3, 1.15, 0.6
 _INTRODUCES: Final = 0.5
 _ON_TOPIC: Final = (
@@ -37,7 +37,9 @@ _POINTER = re.compile(
     r"(?:it|he|she|they|this|that|these|those|its|his|her|their|such|there)\b", re.IGNORECASE
 )
 _LEAD = re.compile(r"(?:[-*•>+]|\d{1,3}[.)])\s+")
-_CLOSED = re.compile(r"[.!?…。！？][\"'”’」』)\]]*$")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_MARKUP = re.compile(r"\*\*|__|`|!?\[([^\]]*)\]\([^)\s]*\)")
+_CLOSED = re.compile(r"[.!?…。！？।۔][\"'”’」』)\]]*$")
 _NOT_PROSE = re.compile(r"^(?:#|\||```|!\[|<)|\|.*\||\{|https?://\S+$|\?[\"'”’]?$")
 
 
@@ -81,11 +83,11 @@ class ExtractiveLearner:
     @staticmethod
     def _below(node: ResearchNode, brief: Brief, lists: Sequence[list[Source]]) -> list[Source]:
         question = analyse(brief.question)
+        wanted = {name_in(text, question) for text in node.query.texts}
         turns: list[list[Source]] = []
-        for text, each in zip(node.query.texts, lists, strict=False):
-            name = name_in(text, question)
-            exact = [s for s in each if name in names.title_keys(s.title)][:_PER_ANCHOR]
-            shown = [s for s in each if names.within(name, names.key(f"{s.title} {s.snippet}"))]
+        for each in lists:
+            exact = [s for s in each if wanted & set(names.title_keys(s.title))][:_PER_ANCHOR]
+            shown = [s for s in each if _shows(s, wanted)]
             rest = [s for s in each if s not in shown][:_STRANGERS]
             turns.append([*exact, *(s for s in shown if s not in exact), *rest])
         longest = max((len(t) for t in turns), default=0)
@@ -106,7 +108,8 @@ class ExtractiveLearner:
 
     def _best(self, excerpts: Sequence[Excerpt], known: set[str]) -> list[Excerpt]:
         """The best sentences that are prose, not known, and do not say the same as a better one."""
-        usable = [e for e in excerpts if e.score > 0 and _is_prose(e.text)]
+        fitting = [e for e in excerpts if e.score > 0 and not _NOT_PROSE.search(e.text)]
+        usable = [e for e in fitting if _is_prose(e.text)] or fitting
         order = sorted(range(len(usable)), key=lambda i: (-usable[i].score, i))
         chosen: list[int] = []
         taken: dict[str, int] = {}
@@ -122,6 +125,11 @@ class ExtractiveLearner:
             taken[sha] = taken.get(sha, 0) + 1
             chosen.append(i)
         return [usable[i] for i in sorted(chosen)]
+
+
+def _shows(source: Source, wanted: Iterable[str]) -> bool:
+    shown = names.key(f"{source.title} {source.snippet}")
+    return any(names.within(name, shown) for name in wanted)
 
 
 def _once(sources: Iterable[Source]) -> dict[str, Source]:
@@ -174,15 +182,14 @@ def _without_bullet(excerpt: Excerpt) -> Excerpt:
 
 def _is_prose(text: str) -> bool:
     """A whole sentence: no heading, table row, question, menu or scrap."""
-    if not text.isascii() and len(text) >= _OPENING * 2 and _CLOSED.search(text):
-        return not _NOT_PROSE.search(text)
-    whole = _SHORTEST <= len(text) <= _LONGEST and bool(_CLOSED.search(text))
+    shortest = _SHORTEST_CJK if _CJK.search(text) else _SHORTEST
+    whole = shortest <= len(text) <= _LONGEST and bool(_CLOSED.search(text))
     return whole and not text[0].islower() and not _NOT_PROSE.search(text)
 
 
 def _plain(excerpt: Excerpt) -> str:
-    """The sentence without Markdown emphasis; the quote keeps it."""
-    return re.sub(r"\*\*|__|`", "", excerpt.text)
+    """The sentence without Markdown's emphasis and links; the quote keeps them."""
+    return _MARKUP.sub(r"\1", excerpt.text)
 
 
 def _quotes(learning: Learning) -> Iterable[str]:

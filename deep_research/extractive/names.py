@@ -18,7 +18,7 @@ _TOKEN = re.compile(r"[^\W_]+(?:[-'’.&/][^\W_]+)*")
 POSSESSIVE = re.compile(r"['’]s\b|(?<=s)['’](?=\s|$)", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"“”«»„](.{2,80}?)[\"“”«»]|``(.{2,80}?)''|[《「『〈](.{1,40}?)[》」』〉]")
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc・=＝]{3,}")
-_HAN_BREAK = re.compile(r"[^\u3400-\u9fff]+|[的在是于和与及为由从到了被对以等他她其该此这那]")
+_HAN_BREAK = re.compile(r"[^\u3400-\u9fff]+|[的在是于和与及为由从到了被对以等他她其该此这那哪什么]")
 _HAN_NAME = re.compile(
     r".{1,10}(?:公司|集团|大学|大學|学院|研究所|研究院|银行|銀行|法院|医院|省|市|县|州|国|國|河|山|岛|湖|党|军|社|寺|号)$"
 )
@@ -39,7 +39,8 @@ _OPENERS: Final = _set(
     "however although today prior upon additionally moreover therefore thus meanwhile later since "
     "despite according like unlike many several two three four five six another every yes note see "
     "first second one published updated author source date title contents summary introduction "
-    "everything nothing among within without along around based besides given instead"
+    "compare describe explain list name give tell find summarize summarise everything nothing "
+    "among within without along around based besides given instead"
 )
 _INITIAL: Final = 3
 _YEAR_DIGITS: Final = 4
@@ -142,7 +143,7 @@ def _closed(text: str, run: list[re.Match[str]]) -> Iterator[Name]:
     name = POSSESSIVE.sub("", text[start:end])
     parts = words(name)
     idle = all(w in _CALENDAR or w in STOPWORDS or w.isdigit() for w in parts)
-    if not idle and len(name) > 1 and not name[0].islower():
+    if not idle and len(parts) <= _LONGEST and len(name) > 1 and not name[0].islower():
         yield Name(start, start + len(name), " ".join(name.split()))
 
 

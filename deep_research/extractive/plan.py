@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from deep_research.core.delegate import why_stop
 from deep_research.core.model import Brief, Decision, Query, ResearchNode, Shape
 from deep_research.core.ports import Scope
-from deep_research.core.text import unique
+from deep_research.core.text import shorten, unique
 
 from .language import detect
 from .question import analyse, aspects, clauses, sides
 
 _FIRST: Final = 3
+_LONGEST: Final = 300
 _FLOOR: Final = {"searches": 1, "pages": 1}
 
 
@@ -34,28 +35,42 @@ class ExtractivePlanner:
         """Take the question apart. Never fails."""
         del scope
         parts = aspects(question) or sides(question)
-        asked = analyse(question)
-        first = [question, *sides(question), *asked.names, *parts, *clauses(question)]
+        first = [question, *_parts(question), *analyse(question).names, *clauses(question)]
         return Brief(
             question,
             language=self.language or detect(question),
             outline=tuple(unique(parts)),
-            queries=tuple(unique(first)[: self.queries]) or (question,),
+            queries=tuple(shorten(text, _LONGEST) for text in unique(first)[: self.queries])
+            or (question,),
         )
 
     async def decide(
         self, node: ResearchNode, brief: Brief, shape: Shape, scope: Scope
     ) -> Decision:
-        """Ask about the names that lead on, as many as breadth and budget allow, or say why not."""
-        del brief
+        """Ask about the names that lead on, as many as breadth and budget allow, or say why not.
+
+        Parts of the question that the first node had no room for are asked first.
+        """
         if stop := why_stop(node, shape):
             return stop
-        if not node.findings.follow_ups:
+        queries = list(node.findings.follow_ups)
+        if not node.path:
+            rest = unique(_parts(brief.question), node.query.texts)
+            queries[:0] = [Query(text, brief.question) for text in rest]
+        if not queries:
             return Decision(stop="no_follow_ups")
         affordable = scope.budget.affords(_FLOOR)
         if not affordable:
             return Decision(stop="budget")
-        return Decision(_branches(node.findings.follow_ups, shape, affordable))
+        return Decision(_branches(queries, shape, affordable))
+
+
+def _parts(question: str) -> Iterator[str]:
+    """Yield the things that a question compares, or the parts it asks for, as search texts."""
+    yield from sides(question)
+    head = question.partition(":")[0] if ":" in question else ""
+    for part in aspects(question):
+        yield f"{head} {part}".strip()
 
 
 def _branches(queries: Sequence[Query], shape: Shape, affordable: int) -> tuple[Query, ...]:

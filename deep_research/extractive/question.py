@@ -12,20 +12,30 @@ from deep_research.core.text import STOPWORDS, fold, stem, terms, unique, words
 from . import names
 from .language import detect, function_words
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_CJK: Final = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_HAS_CJK = re.compile(f"[{_CJK}]")
+_WORD = re.compile(rf"[{_CJK}]|[^\W_]+(?:['’][^\W_]+)*")
 _CLAUSE = re.compile(
-    r"[,;:?!。，；？]|\b(?:(?:in|to|for|from) which|where|which|that|whom?|whose|when|while|since)\b",
+    r"[,;:?!\u3002\uff0c\uff1b\uff1f]"
+    r"|\b(?:(?:in|to|for|from) which|where|which|that|whom?|whose|when|while|since)\b",
     re.IGNORECASE,
 )
-_OR = re.compile(r"\s(?:or|vs\.?|versus|oder|ou|或|还是)\s", re.IGNORECASE)
-_AND = re.compile(r"\s(?:and|und|et|y|和|与|と)\s", re.IGNORECASE)
-_BETWEEN = re.compile(r"\b(?:between|compare|comparing|both|entre|zwischen)\s+(.+)", re.IGNORECASE)
-_LIST = re.compile(r"\s*(?:[,;、]\s*(?:and|or|und|et|y)?|\s(?:and|und|et|y)\s)\s*", re.IGNORECASE)
+_OR = re.compile(r"\s(?:or|vs\.?|versus|oder|ou)\s|或者?|还是", re.IGNORECASE)
+_AND = re.compile(r"\s(?:and|und|et|y)\s|[和与と]", re.IGNORECASE)
+_BETWEEN = re.compile(
+    r"\b(?:between|compare|comparing|entre|zwischen)\s+([^,;:]+)|比较([^,;:，]+)", re.IGNORECASE
+)
+_LIST = re.compile(
+    r"\s*(?:[,;、，]\s*(?:(?:and|or|und|et|y)\s)?|\s(?:and|und|et|y)\s)\s*", re.IGNORECASE
+)
 _NEAR: Final = 4.0
 _APPOSED: Final = 0.15
 _UNPLACED: Final = 0.5
 _SIDES: Final = 2
 _MAX_PARTS: Final = 6
+_LONGEST_SIDE: Final = 8
+_MOST_OPEN: Final = 16
+_IDLE_CJK: Final = frozenset("的了是在和与及或吗呢哪谁はがのをにでともか")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +70,7 @@ class Question:
         return ""
 
     def _written_as_name(self, k: str) -> bool:
-        if not k.isascii():
+        if _HAS_CJK.search(k):
             return len(k) > 1
         raw = _WORD.findall(self.text)
         n = k.count(" ") + 1
@@ -105,7 +115,16 @@ class Question:
     def open_words(self, title: str) -> list[str]:
         """Return the content words that a page's title does not settle: what to ask for next."""
         said = {stem(w) for w in words(title)}
-        return [w for w in self.content if stem(w) not in said]
+        found: list[str] = []
+        joins = False
+        for word in self.words:
+            is_open = word in self.content and stem(word) not in said
+            if is_open and joins and _HAS_CJK.match(word):
+                found[-1] += word
+            elif is_open:
+                found.append(word)
+            joins = is_open and bool(_HAS_CJK.match(word))
+        return list(dict.fromkeys(found))[:_MOST_OPEN]
 
 
 def _place(needle: list[str], hay: tuple[str, ...]) -> tuple[int, int] | None:
@@ -121,7 +140,8 @@ def analyse(text: str) -> Question:
     """Take a question apart."""
     bare = names.POSSESSIVE.sub("", " ".join(text.split()))
     idle = STOPWORDS | function_words(detect(bare))
-    all_words = tuple(fold(w) for w in _WORD.findall(bare)) if bare.isascii() else words(bare)
+    idle |= _IDLE_CJK
+    all_words = tuple(fold(w) for w in _WORD.findall(bare))
     content = tuple(dict.fromkeys(w for w in all_words if w not in idle)) or all_words
     found = [n.text for n in names.find(bare) if names.key(n.text) not in idle]
     keys = [names.key(n) for n in found]
@@ -137,22 +157,27 @@ def sides(text: str) -> tuple[str, ...]:
     """Return the things that a question compares: 'A or B', 'A versus B', 'between A and B'."""
     asked = text.strip().rstrip("?？。. ")
     if between := _BETWEEN.search(asked):
-        parts = _AND.split(between.group(1), maxsplit=1)
+        parts = _AND.split(between.group(1) or between.group(2), maxsplit=1)
     else:
         parts = _OR.split(asked)
         parts[:1] = [re.split(r"[,:：，]", parts[0])[-1]]
     parts = [_trim(part) for part in parts]
-    return tuple(p for p in parts if p) if len(parts) >= _SIDES and all(parts) else ()
+    fit = len(parts) >= _SIDES and all(p and len(p.split()) <= _LONGEST_SIDE for p in parts)
+    return tuple(parts[:_MAX_PARTS]) if fit else ()
 
 
 def aspects(text: str) -> tuple[str, ...]:
-    """Return the parts asked for one by one: the list after a colon, or several questions."""
-    head, colon, tail = text.partition(":") if ":" in text else text.partition("：")
-    if colon and not head.strip()[-1:].isdigit():
-        parts = [_trim(part) for part in _LIST.split(tail.strip().rstrip("?.")) if part]
+    """Return the parts asked for one by one: the list after a colon, or several questions.
+
+    What begins with a capital after a colon is taken for the rest of a title.
+    """
+    _, colon, tail = text.partition(":") if ":" in text else text.partition("：")
+    tail = tail.strip().rstrip("?？。. ")
+    if colon and not tail[:1].isupper():
+        parts = [part.strip() for part in _LIST.split(tail)]
         if len(parts) >= _SIDES and all(parts):
             return tuple(parts[:_MAX_PARTS])
-    several = [p.strip() for p in re.split(r"(?<=[?？])\s*", text) if p.strip()]
+    several = [p.strip() for p in re.split(r"(?<=[?？])\s*", text) if _WORD.search(p)]
     return tuple(several[:_MAX_PARTS]) if len(several) >= _SIDES else ()
 
 
@@ -163,10 +188,12 @@ def clauses(text: str) -> list[str]:
 
 
 def _trim(part: str) -> str:
-    """Drop small words from both ends; capitals make a word part of a name."""
+    """Drop small words from both ends, but not what opens a name, as in 'El Tonto'."""
     idle = STOPWORDS | function_words(detect(part))
     tokens = part.strip(" \t\"'“”?.,").split()
-    while tokens and tokens[0] in idle:
+    while tokens and fold(tokens[0]) in idle:
+        if tokens[0][0].isupper() and len(tokens) > 1 and tokens[1][0].isupper():
+            break
         tokens.pop(0)
     while tokens and tokens[-1] in idle:
         tokens.pop()

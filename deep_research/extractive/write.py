@@ -82,7 +82,8 @@ class ExtractiveWriter:
         first = _opening(brief, ranked)
         rest = [r for r in ranked if r not in first]
         groups = _by_part(brief.outline, rest) if brief.outline else _by_subject(rest)
-        kept = {t: g for t, g in groups.items() if len(g) >= _FEWEST}
+        parts = {_heading(part) for part in brief.outline}
+        kept = {t: g for t, g in groups.items() if len(g) >= (1 if t in parts else _FEWEST)}
         kept = dict(list(kept.items())[:_SECTIONS])
         sections = [_section(opening, first, together=False)]
         sections += [_section(title, _best(group, _SECTION)) for title, group in kept.items()]
@@ -128,7 +129,7 @@ def _opening(brief: Brief, ranked: Sequence[_Ranked]) -> list[_Ranked]:
     for part in (*brief.outline, ""):
         wanted = set(terms(part))
         for r in order:
-            full = len(chosen) == max(_IN_BRIEF, len(brief.outline))
+            full = len(chosen) >= (len(brief.outline) or _IN_BRIEF)
             if full or (part and wanted & {t for c in chosen for t in terms(c.text)} == wanted):
                 break
             if r.place[0] in pages or (wanted and not wanted & set(terms(r.text))):

@@ -86,10 +86,18 @@ class AllowList:
         """Tell whether a host name is allowed, wherever it resolves to."""
         return (host, None) in self._names or (host, port) in self._names
 
+    def holds(self, host: str, port: int) -> bool:
+        """Tell whether a host, by name or literal address, is one that the user has named."""
+        try:
+            return self._within(ip_address(host.strip("[]")), port)
+        except ValueError:
+            return self.names(host, port)
+
     def permits(self, address: str, port: int) -> bool:
         """Tell whether an address may be dialled: public, or within an allowed entry."""
         found: Address = ip_address(address.partition("%")[0])
         plain = (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
-        return is_public(found) or any(
-            plain in network for network, only in self._networks if only in {None, port}
-        )
+        return is_public(found) or self._within(plain, port)
+
+    def _within(self, address: Address, port: int) -> bool:
+        return any(address in network for network, only in self._networks if only in {None, port})

@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import Collection, Mapping
 from socket import AddressFamily
+from contextlib import AbstractAsyncContextManager, nullcontext
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -43,7 +44,8 @@ class Http:
     Args:
         allow_hosts: Private hosts that may be dialled, see `AllowList`; all others must be public.
         user_agent: Sent with each request.
-        per_host: Requests that one host gets at a time; the rest wait their turn.
+        per_host: Requests that one host gets at a time; the rest wait their turn. Hosts that the user has named
+            (allowed or trusted) are not slowed down.
         timeout: Seconds for one answer with all of its redirects, waiting for a turn not counted.
         idle: Seconds without a byte (or a connection) after which an answer is given up.
         max_bytes: Largest body, counted after decompression; the rest is not read.
@@ -191,7 +193,7 @@ class Http:
         for _ in range(self._max_redirects + 1):
             home = urls.split(url)[:3] == first
             self._check(url, trusted=request.trusted and home)
-            async with self._permit(url):
+            async with self._turn(url, own=request.trusted and home):
                 started = loop.time()
                 response = await self._send(request, url, jar, left, home=home)
                 left -= loop.time() - started
@@ -249,7 +251,11 @@ class Http:
         if literal and not trusted and not self._allowed.permits(name, port):
             raise _private(f"{url}: {name}")
 
-    def _permit(self, url: str) -> asyncio.Semaphore:
+    def _turn(self, url: str, *, own: bool) -> AbstractAsyncContextManager[object]:
+        """Wait for a turn with a host of other people; one that the user has named is the user's to load."""
+        parts = urls.split(url)
+        if own or self._allowed.holds(parts.host, parts.port or urls.PORTS[parts.scheme]):
+            return nullcontext()
         return self._permits.setdefault(urls.host(url), asyncio.Semaphore(self._per_host))
 
     def _session(self, *, trusted: bool) -> aiohttp.ClientSession:

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
-from deep_research.core.errors import BadAnswer
-from deep_research.core.ports import Outside, Prompt, Scope
+from deep_research.core.errors import BadAnswer, BudgetExceeded, ProviderError
+from deep_research.core.ports import Completion, Outside, Prompt, Scope
 from deep_research.core.text import shorten
 
 from ._clean import repeated_tail
@@ -25,6 +25,7 @@ _KEPT: Final = frozenset(
 https://platform.openai.com/docs/guides/structured-outputs.
 """
 _SHOWN: Final = 300
+_FULL: Final = "length"
 
 
 class Answer(BaseModel):
@@ -56,7 +57,10 @@ async def ask(
     *,
     most: int | None = None,
 ) -> T:
-    """Ask for an `answer`; one that cannot be understood is asked for once more, with the reason.
+    """Ask for an `answer`; one that cannot be understood or broke off is asked for once more.
+
+    An answer that reached its longest length counts as broken off only if a whole field is missing;
+    the end of its last list was then cut, and `Answer.cut` says so.
 
     Args:
         outside: Where the model is asked.
@@ -67,43 +71,61 @@ async def ask(
         most: Longest first list of the answer; what is beyond is dropped.
 
     Raises:
-        BadAnswer: The second answer was no better.
-        DeepResearchError: What `outside.complete` raises.
+        BadAnswer: Neither answer can be understood.
+        DeepResearchError: What `outside.complete` raises, if there is no answer yet.
     """
     asked = replace(prompt, schema=schema_of(answer, most))
     completion = await outside.complete(asked, scope, step)
+    first, complaint = _read(completion, answer, most)
+    if first is not None and not complaint:
+        return first
     try:
-        return _read(completion.text, completion.finish, answer, most)
-    except Unparsable as error:
-        asked = _again(asked, completion.text, completion.finish, str(error))
-    completion = await outside.complete(asked, scope, step)
-    try:
-        return _read(completion.text, completion.finish, answer, most)
-    except Unparsable as error:
-        raise BadAnswer(
-            f"{step}: {error}, also after asking again: {shorten(completion.text, _SHOWN)!r}"
-        ) from error
+        completion = await outside.complete(_again(asked, completion, complaint), scope, step)
+    except (BudgetExceeded, ProviderError):
+        if first is None:
+            raise
+        return first
+    second, complaint = _read(completion, answer, most)
+    if second is None or (complaint and first is not None and _size(first) > _size(second)):
+        second = first
+    if second is None:
+        shown = shorten(completion.text, _SHOWN)
+        raise BadAnswer(f"{step}: {complaint}, also after asking again: {shown!r}")
+    return second
 
 
-def _read(text: str, finish: str, answer: type[T], most: int | None) -> T:
-    text, circled = repeated_tail(text)
-    parsed = parse(text, answer)
+def _read(completion: Completion, answer: type[T], most: int | None) -> tuple[T | None, str]:
+    """Return the answer, if any, and what is wrong with it that asking again may mend."""
+    text, circled = repeated_tail(completion.text)
+    try:
+        parsed = parse(text, answer)
+    except Unparsable as error:
+        return None, str(error)
     value, name = parsed.value, list_field(answer)
     if most is not None and name:
         setattr(value, name, getattr(value, name)[:most])
+    full = completion.finish == _FULL
     if isinstance(value, Answer):
-        value._cut = parsed.cut or circled or finish == "length"  # noqa: SLF001 - its own module
-    return value
+        value._cut = parsed.cut or circled or full  # noqa: SLF001 - its own module
+    missing = [n for n in answer.model_fields if n not in value.model_fields_set]
+    if not parsed.cut or circled or (full and not missing):
+        return value, ""
+    return value, f"it broke off{' before ' + ', '.join(missing) if missing else ''}"
 
 
-def _again(prompt: Prompt, text: str, finish: str, complaint: str) -> Prompt:
+def _size(value: BaseModel) -> int:
+    name = list_field(type(value))
+    return len(getattr(value, name)) if name else 1
+
+
+def _again(prompt: Prompt, completion: Completion, complaint: str) -> Prompt:
     """Repeat the prompt, so that its beginning is cached, and say what was wrong."""
     told = (
         f"\n\nYour previous answer could not be used: {complaint}. It began: "
-        f"{json.dumps(shorten(text, _SHOWN), ensure_ascii=False)}\n"
+        f"{json.dumps(shorten(completion.text, _SHOWN), ensure_ascii=False)}\n"
         "Answer again, with the JSON object alone."
     )
-    room = prompt.max_tokens * 2 if finish == "length" else prompt.max_tokens
+    room = prompt.max_tokens * (2 if completion.finish == _FULL else 1)
     return replace(prompt, user=prompt.user + told, max_tokens=room)
 
 

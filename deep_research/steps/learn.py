@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,7 +16,7 @@ from ..core.model import Brief, Learning, Page, Query, ResearchNode, Source
 from ..core.passages import Excerpt, select
 from ..core.pipeline import Lesson, unread_first
 from ..core.ports import Outside, Prompt, Scope
-from ..core.text import unique
+from ..core.text import names, unique, words
 from ._ask import Answer, ask
 from ._prompt import DATA_RULE, assignment, block, bullets, data
 
@@ -28,6 +29,7 @@ SYSTEM: Final = f"""You read sources for a researcher. Each sentence of the sour
 {DATA_RULE}"""
 _PER_TEXT: Final = 14
 _KNOWN_TOKENS: Final = 200
+_FITTING: Final = 3
 _SHARES: Final = (1.0, 0.5, 0.2)
 """Parts of the token limit to try while the provider says that the prompt is too long."""
 _WEIGHTS: Final = {"query": 1.0, "goal": 0.5, "question": 0.25}
@@ -79,9 +81,20 @@ class ModelLearner:
     def choose(
         self, node: ResearchNode, brief: Brief, hits: Sequence[Sequence[Source]]
     ) -> Sequence[Source]:
-        """Take the engines' order: unread pages first, in turns between the searches."""
+        """Take turns between the searches, unread pages first; hits that do not fit are read only if few do.
+
+        A hit fits if it names what the query names; what little is known of comes first.
+        """
         del brief
-        return unread_first(node, hits)
+        ordered = unread_first(node, hits)
+        wanted = {w for text in node.query.texts for name in names(text) for w in words(name)}
+        known = Counter(w for learning in node.known for w in set(words(learning.text)))
+        new = {w for w in wanted if known[w] < _FITTING}
+        said = {s.url: set(words(f"{s.title} {s.snippet}")) for s in ordered}
+        fitting = [s for s in ordered if wanted & said[s.url]]
+        if len(fitting) < _FITTING * len(node.query.texts):
+            return ordered
+        return sorted(fitting, key=lambda s: not new & said[s.url])
 
     async def learn(
         self, node: ResearchNode, brief: Brief, pages: Sequence[Page], scope: Scope

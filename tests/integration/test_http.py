@@ -25,6 +25,8 @@ from deep_research.core.errors import (
     RateLimited,
     Refused,
 )
+from deep_research.core.model import Source
+from deep_research.plugins.readers.web import WebReader
 from deep_research.runtime.answers import retry_after
 from deep_research.runtime.http import Http
 
@@ -53,7 +55,14 @@ class Server:
         self.peak = max(self.peak, self.active)
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            length = next((int(x[16:]) for x in head.split("\r\n") if x.lower().startswith("content-length: ")), 0)
+            length = next(
+                (
+                    int(x[16:])
+                    for x in head.split("\r\n")
+                    if x.lower().startswith("content-length: ")
+                ),
+                0,
+            )
             self.requests.append(head + (await reader.readexactly(length)).decode())
             if self.hold:
                 await self.hold.wait()
@@ -102,13 +111,23 @@ class Names(AbstractResolver):
     def __init__(self, **table: list[str]) -> None:
         self.table, self.asked = table, 0
 
-    async def resolve(self, host: str, port: int = 0, family: int = socket.AF_INET) -> list[ResolveResult]:
+    async def resolve(
+        self, host: str, port: int = 0, family: int = socket.AF_INET
+    ) -> list[ResolveResult]:
         self.asked += 1
-        if host.split(".")[0] not in self.table:
+        name = host.partition(".")[0]
+        if name not in self.table:
             raise OSError(None, "no such host")
         return [
-            ResolveResult(hostname=host, host=ip, port=port, family=socket.AF_INET6 if ":" in ip else socket.AF_INET, proto=0, flags=0)
-            for ip in self.table[host.split(".")[0]]
+            ResolveResult(
+                hostname=host,
+                host=ip,
+                port=port,
+                family=socket.AF_INET6 if ":" in ip else socket.AF_INET,
+                proto=0,
+                flags=0,
+            )
+            for ip in self.table[name]
         ]
 
     async def close(self) -> None:
@@ -116,7 +135,9 @@ class Names(AbstractResolver):
 
 
 async def test_a_page_comes_with_its_address_type_charset_and_bytes() -> None:
-    response, server = await fetch(reply(body="é".encode(), Content_Type='Text/HTML; charset="UTF-8"'))
+    response, server = await fetch(
+        reply(body="é".encode(), Content_Type='Text/HTML; charset="UTF-8"')
+    )
     assert (response.status, response.body, response.truncated) == (200, "é".encode(), False)
     assert (response.media_type, response.charset) == ("text/html", "UTF-8")
     assert response.url.endswith("/page?x=1")
@@ -139,9 +160,16 @@ async def test_parameters_and_headers_are_sent() -> None:
 
 @pytest.mark.parametrize(
     ("status", "kind"),
-    [("404 Not Found", PageUnreadable), ("410 Gone", PageUnreadable), ("403 Forbidden", PageUnreadable),
-     ("401 Unauthorized", PageUnreadable), ("300 Choose", PageUnreadable), ("429 Too Many", RateLimited),
-     ("500 Oops", ProviderUnavailable), ("503 Busy", ProviderUnavailable)],
+    [
+        ("404 Not Found", PageUnreadable),
+        ("410 Gone", PageUnreadable),
+        ("403 Forbidden", PageUnreadable),
+        ("401 Unauthorized", PageUnreadable),
+        ("300 Choose", PageUnreadable),
+        ("429 Too Many", RateLimited),
+        ("500 Oops", ProviderUnavailable),
+        ("503 Busy", ProviderUnavailable),
+    ],
 )
 async def test_status_becomes_an_error(status: str, kind: type[ProviderError]) -> None:
     error, server = await fetch(reply(status))
@@ -150,7 +178,9 @@ async def test_status_becomes_an_error(status: str, kind: type[ProviderError]) -
     assert len(server.requests) == (2 if error.retryable else 1)
 
 
-@pytest.mark.parametrize("first", [reply("429 Slow"), reply("500 Oops"), reply("503 Busy", Retry_After="0"), b""])
+@pytest.mark.parametrize(
+    "first", [reply("429 Slow"), reply("500 Oops"), reply("503 Busy", Retry_After="0"), b""]
+)
 async def test_a_page_is_tried_once_more(first: bytes) -> None:
     response, server = await fetch(first, reply(body=b"second"))
     assert response.body == b"second"
@@ -178,8 +208,18 @@ async def test_a_cloudflare_challenge_is_a_wall() -> None:
 
 @pytest.mark.parametrize(
     ("value", "seconds"),
-    [("7", 7.0), ("1.5", 1.5), ("-3", 0.0), ("nan", None), ("inf", None), ("soon", None), ("", None), (None, None),
-     ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("Wed, 21 Oct 2015 07:28:00 -0000", 0.0)],
+    [
+        ("7", 7.0),
+        ("1.5", 1.5),
+        ("-3", 0.0),
+        ("nan", None),
+        ("inf", None),
+        ("soon", None),
+        ("", None),
+        (None, None),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        ("Wed, 21 Oct 2015 07:28:00 -0000", 0.0),
+    ],
 )
 def test_retry_after_values(value: str | None, seconds: float | None) -> None:
     assert retry_after(value) == seconds
@@ -218,8 +258,14 @@ def _raw_deflate(data: bytes) -> bytes:
 
 @pytest.mark.parametrize(
     ("encoding", "body"),
-    [("gzip", gzip.compress(b"text")), ("x-gzip", gzip.compress(b"text")), ("deflate", zlib.compress(b"text")),
-     ("deflate", _raw_deflate(b"text")), ("identity", b"text"), ("gzip", gzip.compress(b"text") + b"\0\0junk")],
+    [
+        ("gzip", gzip.compress(b"text")),
+        ("x-gzip", gzip.compress(b"text")),
+        ("deflate", zlib.compress(b"text")),
+        ("deflate", _raw_deflate(b"text")),
+        ("identity", b"text"),
+        ("gzip", gzip.compress(b"text") + b"\0\0junk"),
+    ],
 )
 async def test_encodings_that_servers_use(encoding: str, body: bytes) -> None:
     response, _ = await fetch(reply(body=body, Content_Encoding=encoding))
@@ -231,7 +277,8 @@ async def test_a_compressed_stream_that_breaks_off_keeps_what_came() -> None:
     whole = gzip.compress(text)
     response, _ = await fetch(reply(body=whole[: len(whole) // 2], Content_Encoding="gzip"))
     assert response.truncated
-    assert response.body and text.startswith(response.body)
+    assert len(response.body) > 1000
+    assert text.startswith(response.body)
 
 
 async def test_a_compressed_stream_that_turns_to_rubbish_keeps_what_came() -> None:
@@ -256,7 +303,11 @@ async def test_an_encoding_that_nobody_asked_for_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [reply(Content_Length="abc"), b"HTTP/1.1 200 OK\r\nBad header\r\n\r\n", b"SSH-2.0-OpenSSH_9\r\n\r\n"],
+    [
+        reply(Content_Length="abc"),
+        b"HTTP/1.1 200 OK\r\nBad header\r\n\r\n",
+        b"SSH-2.0-OpenSSH_9\r\n\r\n",
+    ],
 )
 async def test_broken_http_is_an_unreadable_page(answer: bytes) -> None:
     error, _ = await fetch(answer)
@@ -307,7 +358,9 @@ async def test_a_dead_port_is_unavailable_and_not_tried_again() -> None:
 
 async def test_redirects_are_followed_and_the_last_address_counts() -> None:
     response, server = await fetch(
-        reply("301 Moved", Location="/a/b"), reply("302 Found", Location="../c?d=é"), reply(body=b"end")
+        reply("301 Moved", Location="/a/b"),
+        reply("302 Found", Location="../c?d=é"),
+        reply(body=b"end"),
     )
     assert response.body == b"end"
     assert response.url.endswith("/c?d=%C3%A9")
@@ -327,7 +380,9 @@ async def test_too_many_redirects_are_an_error() -> None:
 
 
 async def test_a_cookie_set_by_a_redirect_is_sent_back_and_forgotten_afterwards() -> None:
-    server = Server(reply("302 Found", Location="/", Set_Cookie="seen=1"), reply(body=b"in"), reply())
+    server = Server(
+        reply("302 Found", Location="/", Set_Cookie="seen=1"), reply(body=b"in"), reply()
+    )
     async with serving(server) as base, http() as client:
         assert (await client.get(base)).body == b"in"
         await client.get(base)
@@ -337,8 +392,17 @@ async def test_a_cookie_set_by_a_redirect_is_sent_back_and_forgotten_afterwards(
 
 @pytest.mark.parametrize(
     "target",
-    ["http://127.0.0.2/", "http://10.0.0.5/", "http://[::1]/", "http://169.254.169.254/latest", "file:///etc/passwd",
-     "ftp://example.org/", "javascript:alert(1)", "http://2130706434/", "//127.0.0.3/"],
+    [
+        "http://127.0.0.2/",
+        "http://10.0.0.5/",
+        "http://[::1]/",
+        "http://169.254.169.254/latest",
+        "file:///etc/passwd",
+        "ftp://example.org/",
+        "javascript:alert(1)",
+        "http://2130706434/",
+        "//127.0.0.3/",
+    ],
 )
 async def test_a_redirect_to_where_nobody_may_go_is_refused(target: str) -> None:
     error, server = await fetch(reply("302 Found", Location=target))
@@ -366,11 +430,33 @@ async def test_a_key_does_not_follow_a_redirect_to_another_host() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["http://127.0.0.1/", "http://localhost./", "http://[::1]/", "http://0x7f.1/", "http://0177.0.0.1/", "http://2130706433/",
-     "http://127.1/", "http://127.0.0.1./", "http://[::ffff:10.0.0.1]/", "http://[::ffff:7f00:1]/", "http://[2002:7f00:1::]/",
-     "http://[64:ff9b::10.0.0.1]/", "http://[fe80::1]/", "http://[fd00::1]/", "http://example.org@127.0.0.1/",
-     "http://0/", "http://%31%32%37.0.0.1/", "http://１２７.0.0.1/", "http://224.0.0.1/", "https://192.168.1.1:8443/",
-     "http://100.64.0.1/", "http://[2001::1]/", "http://[::]/", "http://[::127.0.0.1]/", "http:\\\\127.0.0.1/"],
+    [
+        "http://127.0.0.1/",
+        "http://localhost./",
+        "http://[::1]/",
+        "http://0x7f.1/",
+        "http://0177.0.0.1/",
+        "http://2130706433/",
+        "http://127.1/",
+        "http://127.0.0.1./",
+        "http://[::ffff:10.0.0.1]/",
+        "http://[::ffff:7f00:1]/",
+        "http://[2002:7f00:1::]/",
+        "http://[64:ff9b::10.0.0.1]/",
+        "http://[fe80::1]/",
+        "http://[fd00::1]/",
+        "http://example.org@127.0.0.1/",
+        "http://0/",
+        "http://%31%32%37.0.0.1/",
+        "http://１２７.0.0.1/",
+        "http://224.0.0.1/",
+        "https://192.168.1.1:8443/",
+        "http://100.64.0.1/",
+        "http://[2001::1]/",
+        "http://[::]/",
+        "http://[::127.0.0.1]/",
+        "http:\\\\127.0.0.1/",
+    ],
 )
 async def test_private_addresses_are_refused_in_every_spelling(url: str) -> None:
     async with Http(resolver=Names(localhost=["127.0.0.1"])) as client:
@@ -380,8 +466,23 @@ async def test_private_addresses_are_refused_in_every_spelling(url: str) -> None
 
 @pytest.mark.parametrize(
     "url",
-    ["", "x", "/etc/passwd", "C:\\x.pdf", "ftp://a.org/", "javascript:alert(1)", "data:text/plain,x", "http://", "http://a b/",
-     "http://[::1", "http://a:99999/", "http://[fe80::1%25eth0]/", "http://a..b/", "http://1.2.3.4.5/", "file:///etc/passwd"],
+    [
+        "",
+        "x",
+        "/etc/passwd",
+        "C:\\x.pdf",
+        "ftp://a.org/",
+        "javascript:alert(1)",
+        "data:text/plain,x",
+        "http://",
+        "http://a b/",
+        "http://[::1",
+        "http://a:99999/",
+        "http://[fe80::1%25eth0]/",
+        "http://a..b/",
+        "http://1.2.3.4.5/",
+        "file:///etc/passwd",
+    ],
 )
 async def test_what_is_no_web_address_is_refused(url: str) -> None:
     async with Http() as client:
@@ -392,9 +493,9 @@ async def test_what_is_no_web_address_is_refused(url: str) -> None:
 @pytest.mark.skipif(not DATA.exists(), reason="the shared vectors are not here")
 async def test_the_published_vectors_are_refused() -> None:
     vectors = json.loads((DATA / "ssrf_addresses.json").read_text())
-    addresses = list(vectors["must_block_ips"])
-    for network in vectors["must_block_networks"]:
-        addresses.append(network.partition("/")[0])
+    addresses = vectors["must_block_ips"] + [
+        n.partition("/")[0] for n in vectors["must_block_networks"]
+    ]
     urls = [f"http://[{a}]/" if ":" in a else f"http://{a}/" for a in addresses]
     literal = json.loads((DATA / "ip_literal_vectors.json").read_text())
     urls += [v["input"] for v in literal if v["private"]]
@@ -431,9 +532,19 @@ async def test_an_unknown_name_is_unavailable() -> None:
 
 @pytest.mark.parametrize(
     ("entry", "allowed"),
-    [("127.0.0.1", True), ("127.0.0.0/8", True), ("127.0.0.1:{port}", True), ("local.example", True),
-     ("local.example:{port}", True), ("127.0.0.1:1", False), ("local.example:1", False), ("10.0.0.0/8", False),
-     ("other.example", False), ("::1", False), ("127.0.0.1:80", False)],
+    [
+        ("127.0.0.1", True),
+        ("127.0.0.0/8", True),
+        ("127.0.0.1:{port}", True),
+        ("local.example", True),
+        ("local.example:{port}", True),
+        ("127.0.0.1:1", False),
+        ("local.example:1", False),
+        ("10.0.0.0/8", False),
+        ("other.example", False),
+        ("::1", False),
+        ("127.0.0.1:80", False),
+    ],
 )
 async def test_allowed_hosts_may_be_dialled(entry: str, *, allowed: bool) -> None:
     async with serving(Server(reply())) as base:
@@ -482,7 +593,10 @@ async def test_trust_ends_where_a_redirect_leaves() -> None:
 async def test_json_is_posted() -> None:
     server = Server(reply(body=b"[]"))
     async with serving(server) as base, Http() as client:
-        assert await client.post_json(base + "/s", {"q": "é"}, headers={"X-Key": "k"}, trusted=True) == []
+        assert (
+            await client.post_json(base + "/s", {"q": "é"}, headers={"X-Key": "k"}, trusted=True)
+            == []
+        )
     assert server.requests[0].startswith("POST /s HTTP/1.1")
     assert "Content-Type: application/json" in server.requests[0]
     assert json.loads(server.requests[0].rpartition("\r\n")[2]) == {"q": "é"}
@@ -490,10 +604,18 @@ async def test_json_is_posted() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "kind"),
-    [(reply("401 No", b"bad key"), AuthFailed), (reply("403 No"), AuthFailed), (reply("400 Bad", b"no q"), ProviderError),
-     (reply("302 Found", Location="/x"), ProviderError), (reply("429 Slow"), RateLimited), (reply("502 Oops"), ProviderUnavailable),
-     (reply(body=b"<html>"), BadAnswer), (reply(body=b""), BadAnswer), (reply(body=b"\xff\xfe\xff"), BadAnswer),
-     (reply(body=b"[" * 100_000), BadAnswer)],
+    [
+        (reply("401 No", b"bad key"), AuthFailed),
+        (reply("403 No"), AuthFailed),
+        (reply("400 Bad", b"no q"), ProviderError),
+        (reply("302 Found", Location="/x"), ProviderError),
+        (reply("429 Slow"), RateLimited),
+        (reply("502 Oops"), ProviderUnavailable),
+        (reply(body=b"<html>"), BadAnswer),
+        (reply(body=b""), BadAnswer),
+        (reply(body=b"\xff\xfe\xff"), BadAnswer),
+        (reply(body=b"[" * 100_000), BadAnswer),
+    ],
 )
 async def test_api_errors(answer: bytes, kind: type[ProviderError]) -> None:
     server = Server(answer)
@@ -513,10 +635,7 @@ async def test_one_host_gets_so_many_requests_at_a_time() -> None:
     async with serving(server) as base, http(per_host=2) as client, asyncio.TaskGroup() as group:
         for n in range(6):
             group.create_task(client.get(f"{base}/{n}"))
-        while server.active < 2:
-            await asyncio.sleep(0)
-        for _ in range(50):
-            await asyncio.sleep(0)
+        await asyncio.sleep(0.05)
         hold.set()
     assert (server.peak, len(server.requests)) == (2, 6)
 
@@ -534,6 +653,20 @@ async def test_a_closed_client_opens_again() -> None:
         await client.get(base)
         await client.close()
         assert (await client.get(base)).status == 200
+
+
+async def test_a_page_is_read_through_the_real_door() -> None:
+    body = "<meta charset=koi8-r><title>Осса</title><p>Река Осса имеет длину 212 км и впадает в море.".encode(
+        "koi8-r"
+    )
+    server = Server(
+        reply("302 Found", Location="/final?utm_source=x"),
+        reply(body=body, Content_Type="text/html"),
+    )
+    async with serving(server) as base, http() as client:
+        page = await WebReader(client).read(Source(base + "/start"))
+    assert page.text == "Река Осса имеет длину 212 км и впадает в море."
+    assert (page.source.url, page.source.title) == (base + "/final", "Осса")
 
 
 async def test_the_systems_names_work_too() -> None:

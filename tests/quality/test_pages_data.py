@@ -1,4 +1,5 @@
 """Public data sets of pages, charsets, PDFs, addresses and JSON: no exception escapes, the figures are printed (-s)."""
+# ruff: noqa: T201 - the figures are the point
 
 import importlib.util
 import json
@@ -13,7 +14,9 @@ from deep_research.plugins.readers.extract import extract
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "../shared/data"
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the data sets are not beside the checkout")
+pytestmark = pytest.mark.skipif(
+    not DATA.is_dir(), reason="the data sets are not beside the checkout"
+)
 
 
 def _benchmark():
@@ -34,8 +37,12 @@ def _tried(body: bytes, **hints: str) -> str:
 
 def test_main_text_of_articles() -> None:
     benchmark = _benchmark()
-    precision, recall, f1, milliseconds = benchmark.measure(DATA / "html-article-extraction", benchmark.ours)
-    print(f"\narticles: precision {precision:.3f} recall {recall:.3f} F1 {f1:.3f}, {milliseconds:.0f} ms/page")
+    precision, recall, f1, milliseconds = benchmark.measure(
+        DATA / "html-article-extraction", benchmark.ours
+    )
+    print(
+        f"\narticles: precision {precision:.3f} recall {recall:.3f} F1 {f1:.3f}, {milliseconds:.0f} ms/page"
+    )
     assert f1 >= 0.955
 
 
@@ -57,12 +64,14 @@ def test_pdf_files() -> None:
     files = sorted((DATA / "pdf").rglob("*.pdf"))
     reasons = {path.name: _tried(path.read_bytes(), media_type="application/pdf") for path in files}
     print(f"\npdf: {sum(not r for r in reasons.values())} of {len(files)} read; the others:")
-    for name, reason in reasons.items():
-        print(f"  {name}: {reason}" if reason else "", end="\n" if reason else "")
+    print("\n".join(f"  {name}: {reason}" for name, reason in reasons.items() if reason))
     assert sum(not r for r in reasons.values()) >= 25
 
 
-@pytest.mark.parametrize("name", ["urltestdata.json", "w3lib_url_vectors.json", "setters_tests.json", "ip_literal_vectors.json"])
+@pytest.mark.parametrize(
+    "name",
+    ["urltestdata.json", "w3lib_url_vectors.json", "setters_tests.json", "ip_literal_vectors.json"],
+)
 def test_addresses(name: str) -> None:
     texts = set(_texts(json.loads((DATA / "url" / name).read_text())))
     taken = 0
@@ -80,7 +89,11 @@ def test_addresses(name: str) -> None:
 
 def test_failures_of_the_url_standard_are_refused() -> None:
     """A host that browsers refuse is not dialled either; broken punycode labels only fail at resolution."""
-    cases = [c for c in json.loads((DATA / "url/urltestdata.json").read_text()) if isinstance(c, dict) and c.get("failure")]
+    cases = [
+        c
+        for c in json.loads((DATA / "url/urltestdata.json").read_text())
+        if isinstance(c, dict) and c.get("failure")
+    ]
     accepted = []
     for case in cases:
         try:
@@ -93,8 +106,12 @@ def test_failures_of_the_url_standard_are_refused() -> None:
 
 def test_json_files() -> None:
     files = sorted((DATA / "json/JSONTestSuite").rglob("*.json"))
-    failed = [path.name for path in files if _tried(path.read_bytes(), media_type="application/json")]
-    print(f"\njson: {len(files) - len(failed)} of {len(files)} give text; the others: {', '.join(failed)}")
+    failed = [
+        path.name for path in files if _tried(path.read_bytes(), media_type="application/json")
+    ]
+    print(
+        f"\njson: {len(files) - len(failed)} of {len(files)} give text; the others: {', '.join(failed)}"
+    )
     assert len(files) > 100
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from deep_research.core.errors import BadAnswer, ContextTooLong
+from deep_research.core.errors import BadAnswer, BudgetExceeded, ContextTooLong, ProviderUnavailable
 from deep_research.core.ports import Completion, Prompt, Scope
 from deep_research.steps._ask import Answer, ask, schema_of
 
@@ -80,17 +80,64 @@ async def test_an_answer_that_was_cut_to_nothing_gets_more_room():
 @pytest.mark.parametrize(
     "answer",
     [
-        GOOD[:-20],
         Completion(GOOD, finish="length"),
+        Completion(GOOD[:-2] + '"x", "y', finish="length"),
         GOOD[:-1] + "\n" * 300,
         '{"items": [' + '{"text": "the same again and again", "ids": [1, 2]},' * 40,
     ],
 )
-async def test_what_broke_off_or_ran_in_circles_is_noted(answer):
+async def test_what_lost_its_end_or_ran_in_circles_is_kept_and_noted(answer):
     outside, value = await lesson(answer)
     assert value.cut
     assert len(value.items) == 1
     assert len(outside.prompts) == 1
+
+
+TWO = '{"items": [{"text": "a"}, {"text": "b"}], "questions": ["c?"]}'
+
+
+@pytest.mark.parametrize("finish", ["stop", "length"])
+async def test_what_broke_off_before_a_field_is_asked_for_again(finish):
+    """The questions stand at the end: losing them would end the branch."""
+    outside, value = await lesson(Completion(TWO[:40], finish=finish), TWO)
+    assert (len(value.items), value.questions, value.cut) == (2, ["c?"], False)
+    assert "it broke off before questions" in outside.prompts[1].user
+    assert outside.prompts[1].max_tokens == (1000 if finish == "length" else 500)
+
+
+async def test_what_broke_off_without_reason_is_asked_for_again():
+    _, value = await lesson(TWO[:-4], TWO)
+    assert not value.cut
+
+
+@pytest.mark.parametrize(
+    "second",
+    ["I cannot.", TWO[:24], ProviderUnavailable("500"), BudgetExceeded("tokens", wanted=2, left=1)],
+)
+async def test_half_an_answer_is_better_than_none(second):
+    _, value = await lesson(TWO[:34], second)
+    assert [i.text for i in value.items] == ["a"]
+    assert value.cut
+
+
+async def test_the_longer_of_two_halves_counts():
+    _, value = await lesson(TWO[:25], TWO[:-4])
+    assert len(value.items) == 2
+
+
+async def test_an_error_before_any_answer_passes():
+    with pytest.raises(ProviderUnavailable):
+        await lesson("I cannot say.", ProviderUnavailable("500"))
+
+
+async def test_half_an_answer_without_lists():
+    class Plain(BaseModel):
+        name: str
+        reason: str = ""
+
+    outside = Outside('{"name": "x", "reason": "the first', '{"name": "x", "reason": "the')
+    value = await ask(outside, PROMPT, Plain, Scope((1,)), "learn")
+    assert value.name == "x"
 
 
 async def test_errors_of_the_call_pass():

@@ -4,15 +4,18 @@ import asyncio
 import io
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 from rich.console import Console
 
+from deep_research.cli import commands
 from deep_research.cli import doctor as doctor_module
 from deep_research.cli import session as session_module
 from deep_research.cli.commands import main
@@ -28,12 +31,23 @@ from deep_research.runtime.tally import ResearchProgress
 
 ROOT = Path(__file__).parents[2]
 EVENTS = (
-    Event(Kind.RUN_STARTED, data={"question": "Why?", "breadth": 4, "depth": 2, "nodes": 13, "engines": ["folder"]}),
+    Event(
+        Kind.RUN_STARTED,
+        data={"question": "Why?", "breadth": 4, "depth": 2, "nodes": 13, "engines": ["folder"]},
+    ),
     Event(Kind.NODE_STARTED, (), {"query": "why [red] now"}),
-    Event(Kind.CALL, (), {"kind": "search", "engine": "folder", "query": "why", "t0": 0.0, "t1": 0.5, "ok": True}),
+    Event(
+        Kind.CALL,
+        (),
+        {"kind": "search", "engine": "folder", "query": "why", "t0": 0.0, "t1": 0.5, "ok": True},
+    ),
     Event(Kind.PAGE_READ, (), {"url": "u", "title": "t", "chars": 1200}),
     Event(Kind.PAGE_FAILED, (), {"url": "v", "kind": "unavailable", "message": "gone"}),
-    Event(Kind.CALL, (), {"kind": "llm", "step": "learn", "t0": 0.0, "t1": 2.0, "ok": False, "message": "slow down"}),
+    Event(
+        Kind.CALL,
+        (),
+        {"kind": "llm", "step": "learn", "t0": 0.0, "t1": 2.0, "ok": False, "message": "slow down"},
+    ),
     Event(Kind.LEARNED, (), {"learnings": 2}),
     Event(Kind.DECIDED, (), {"delegate": ["because"], "stop": ""}),
     Event(Kind.NODE_STARTED, (0,), {"query": "because " * 30}),
@@ -52,7 +66,7 @@ class FakeRun:
 
     status = RunStatus.COMPLETE
     wait = False
-    made: "list[FakeRun]" = []
+    made: ClassVar[list["FakeRun"]] = []
 
     def __init__(self, question, config, *, emit=None) -> None:
         if not question.strip():
@@ -85,7 +99,11 @@ class FakeRun:
 def _clean(monkeypatch, tmp_path):
     """No settings of this machine, an own working directory, the fake engine."""
     for name in list(os.environ):
-        if name.endswith("_API_KEY") or name.startswith("DEEP_RESEARCH") or name == "OPENAI_BASE_URL":
+        if (
+            name.endswith("_API_KEY")
+            or name.startswith("DEEP_RESEARCH")
+            or name == "OPENAI_BASE_URL"
+        ):
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(session_module, "Run", FakeRun)
@@ -148,12 +166,13 @@ def test_verbose_tells_of_calls_and_pages(capsys):
 
 
 def test_every_flag_becomes_its_setting(capsys):
-    config = run_of(
-        capsys, *"--docs a,b --docs c --web --breadth 3 --depth 1 --concurrency 9 --planner tree".split(),
-        *"--researcher pipeline --llm ollama:x:y --search wikipedia --search tavily,http --preset quick".split(),
-        *"--max-cost 0.5 --max-tokens 9 --max-calls 8 --max-seconds 7 -o out --format html --format md".split(),
-        *"--set network.allow_hosts=127.0.0.1,::1 --set report.tone=dry".split(),
-    )  # fmt: skip
+    flags = """
+        --docs a,b --docs c --web --breadth 3 --depth 1 --concurrency 9 --planner tree
+        --researcher pipeline --llm ollama:x:y --search wikipedia --search tavily,http
+        --preset quick --max-cost 0.5 --max-tokens 9 --max-calls 8 --max-seconds 7 -o out
+        --format html --format md --set network.allow_hosts=127.0.0.1,::1 --set report.tone=dry
+    """
+    config = run_of(capsys, *flags.split())
     assert config.docs == ("a,b", "c")
     assert config.web is True
     assert (config.tree.breadth, config.tree.depth, config.tree.concurrency) == (3, 1, 9)
@@ -184,7 +203,10 @@ def test_a_file_and_warnings_of_it(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--breadth", "0"], "command line: tree.breadth = '0': must be a whole number from 1 to 32"),
+        (
+            ["--breadth", "0"],
+            "command line: tree.breadth = '0': must be a whole number from 1 to 32",
+        ),
         (["--set", "tree.depth"], "--set 'tree.depth': write it as KEY=VALUE"),
         (["--set", "tree.bredth=3"], "did you mean 'tree.breadth'?"),
         (["--set", "tree.depth=3", "--depth", "2"], "tree.depth is set twice on the command line"),
@@ -205,7 +227,9 @@ def test_wrong_usage_is_one_line(capsys, arguments, says):
 
 def test_the_question_from_stdin(capsys, monkeypatch):
     for arguments in (["run", "-"], ["run"]):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Où\n\xff".encode("utf-8") + b"\xff")))
+        monkeypatch.setattr(
+            sys, "stdin", io.TextIOWrapper(io.BytesIO("Où\n\xff".encode() + b"\xff"))
+        )
         assert call(capsys, *arguments)[0] == 0
         assert FakeRun.made[-1].question.startswith("Où")
 
@@ -213,7 +237,10 @@ def test_the_question_from_stdin(capsys, monkeypatch):
 def test_no_question(capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
     code, _, err = call(capsys, "run")
-    assert (code, err) == (2, "error: no question: give one in quotes, or '-' to read it from stdin\n")
+    assert (code, err) == (
+        2,
+        "error: no question: give one in quotes, or '-' to read it from stdin\n",
+    )
     code, _, err = call(capsys, "run", "  ")
     assert (code, err) == (2, "error: the question is empty: say what is to be researched\n")
 
@@ -309,7 +336,9 @@ def test_keyboard_interrupt_elsewhere(capsys, monkeypatch):
 
 def test_the_live_tree():
     out, said = io.StringIO(), []
-    console = Console(file=out, force_terminal=True, width=140, height=40, _environ={"TERM": "xterm"})
+    console = Console(
+        file=out, force_terminal=True, width=140, height=40, _environ={"TERM": "xterm"}
+    )
     with Live(said.append, console) as live:
         for event in EVENTS[:-3]:
             live.emit(event)
@@ -328,7 +357,9 @@ def test_the_live_tree():
 
 
 def test_a_terminal_gets_the_tree_and_a_dumb_one_lines(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: True, write=len, flush=int, encoding="utf-8"))
+    monkeypatch.setattr(
+        sys, "stderr", SimpleNamespace(isatty=lambda: True, write=len, flush=int, encoding="utf-8")
+    )
     monkeypatch.setenv("TERM", "xterm")
     assert isinstance(session_module._watch(print, verbose=False), Live)
     assert isinstance(session_module._watch(print, verbose=True), Lines)
@@ -363,7 +394,9 @@ def saved(tmp_path) -> Path:
     folder = tmp_path / "runs" / "r1"
     folder.mkdir(parents=True)
     reference = Reference(1, "https://a.org", "A", "", "", "ff")
-    made = Report("r1", "Why?", RunStatus.PARTIAL, "budget", body="So [1].", references=(reference,))
+    made = Report(
+        "r1", "Why?", RunStatus.PARTIAL, "budget", body="So [1].", references=(reference,)
+    )
     (folder / "report.json").write_bytes(JsonExporter().export(made))
     return folder
 
@@ -384,7 +417,10 @@ def test_export(capsys, saved, tmp_path):
 
 
 def test_export_that_cannot_be(capsys, saved):
-    assert "unknown report format 'pdf'; there are: " in call(capsys, "export", "r1", "--format", "pdf")[2]
+    assert (
+        "unknown report format 'pdf'; there are: "
+        in call(capsys, "export", "r1", "--format", "pdf")[2]
+    )
     (saved.parent / "file").write_text("")
     code, _, err = call(capsys, "export", "r1", "--format", "md", "-o", "runs/file")
     assert code == 2
@@ -498,7 +534,10 @@ def test_doctor_on_a_bare_machine(capsys, outside):
     assert "warn no language model: research goes without one; set OPENAI_API_KEY" in out
     assert "ok   search engine wikipedia answers with 1 hits" in out
     outside.engine.hits = ()
-    assert "warn search engine wikipedia answers with 0 hits" in call(capsys, "doctor", "--search", "wikipedia")[1]
+    assert (
+        "warn search engine wikipedia answers with 0 hits"
+        in call(capsys, "doctor", "--search", "wikipedia")[1]
+    )
 
 
 def test_doctor_shows_names_of_keys_never_values(capsys, monkeypatch, outside):
@@ -514,7 +553,10 @@ def test_doctor_shows_names_of_keys_never_values(capsys, monkeypatch, outside):
 
 @pytest.mark.parametrize(
     ("error", "says"),
-    [(AuthFailed("OPENAI_API_KEY is refused"), "OPENAI_API_KEY is refused"), (TimeoutError(), "no answer within 20 s")],
+    [
+        (AuthFailed("OPENAI_API_KEY is refused"), "OPENAI_API_KEY is refused"),
+        (TimeoutError(), "no answer within 20 s"),
+    ],
 )
 def test_doctor_when_the_outside_fails(capsys, outside, error, says):
     outside.model.error = outside.engine.error = error
@@ -534,9 +576,14 @@ def test_doctor_on_contradictions(capsys, outside):
 def test_doctor_on_documents(capsys, outside):
     assert "ok   documents are indexed: papers" in call(capsys, "doctor", "--docs", "papers")[1]
     outside.engine.problems = [("a.pdf", "broken")]
-    assert "warn documents are indexed: papers; 1 files cannot be read" in call(capsys, "doctor", "--docs", "papers")[1]
+    assert (
+        "warn documents are indexed: papers; 1 files cannot be read"
+        in call(capsys, "doctor", "--docs", "papers")[1]
+    )
     outside.engine.error = ProviderUnavailable("no such folder: papers")
-    assert "fail search engine folder: no such folder" in call(capsys, "doctor", "--docs", "papers")[1]
+    assert (
+        "fail search engine folder: no such folder" in call(capsys, "doctor", "--docs", "papers")[1]
+    )
 
 
 def test_doctor_on_python_extras_and_a_folder_that_refuses(capsys, monkeypatch, outside):
@@ -561,7 +608,12 @@ def test_doctor_on_python_extras_and_a_folder_that_refuses(capsys, monkeypatch, 
 def python(*arguments: str, **options) -> subprocess.CompletedProcess:
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **options.pop("env", {})}
     return subprocess.run(
-        [sys.executable, *arguments], env=environ, capture_output=True, timeout=30, check=False, **options
+        [sys.executable, *arguments],
+        env=environ,
+        capture_output=True,
+        timeout=30,
+        check=False,
+        **options,
     )
 
 
@@ -594,7 +646,9 @@ def test_a_reader_that_goes_away():
     """A broken pipe is no error."""
     command = [sys.executable, "-m", "deep_research", "config", "schema"]
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ
+    ) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 0
@@ -603,8 +657,29 @@ def test_a_reader_that_goes_away():
 def test_a_closed_stdout():
     command = f"exec {sys.executable} -m deep_research config schema >&-"
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(["sh", "-c", command], env=environ, capture_output=True, timeout=30, check=False)
+    done = subprocess.run(
+        ["sh", "-c", command], env=environ, capture_output=True, timeout=30, check=False
+    )
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_running_the_package_is_the_command_line(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["deep_research", "--version"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("deep_research", run_name="__main__")
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("deep-research, version 0.")
+
+
+def test_a_pipe_that_breaks_while_writing(monkeypatch):
+    """In this process: the rest of the output goes nowhere."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        commands._out("x")
+        commands._out("y")
+        assert os.fstat(stream.fileno()).st_rdev == Path(os.devnull).stat().st_rdev
 
 
 def test_version():

@@ -57,16 +57,27 @@ def test_defaults():
 def test_precedence_and_origin(tmp_path):
     """Flag > argument > environment > file > preset > default, one setting won by each."""
     path = file(
-        tmp_path, "tree: {breadth: 11, depth: 5, concurrency: 12, min_breadth: 3}\nsearch: {results: 13}"
+        tmp_path,
+        "tree: {breadth: 11, depth: 5, concurrency: 12, min_breadth: 3}\nsearch: {results: 13}",
     )
     config = load(
-        {"DEEP_RESEARCH_BREADTH": "21", "DEEP_RESEARCH_DEPTH": "6", "DEEP_RESEARCH_CONCURRENCY": "22"},
+        {
+            "DEEP_RESEARCH_BREADTH": "21",
+            "DEEP_RESEARCH_DEPTH": "6",
+            "DEEP_RESEARCH_CONCURRENCY": "22",
+        },
         preset="quick",
         file=path,
         arguments={"breadth": 31, "depth": 7},
         flags={"tree.breadth": "32"},
     )
-    keys = ("tree.breadth", "tree.depth", "tree.concurrency", "search.results", "reading.pages_per_query")
+    keys = (
+        "tree.breadth",
+        "tree.depth",
+        "tree.concurrency",
+        "search.results",
+        "reading.pages_per_query",
+    )
     values = [config.dump()[k.split(".")[0]][k.split(".")[1]] for k in keys]
     assert values == [32, 7, 22, 13, 3]
     assert [config.origin(k) for k in keys] == [
@@ -134,7 +145,9 @@ def test_numbers_as_text():
     assert config.dump()["tree"] == load(arguments={"breadth": 3}).dump()["tree"]
 
 
-@pytest.mark.parametrize("value", ["", "three", 2.5, "2.5", True, False, None, 0, -1, 10**6, [], "nan"])
+@pytest.mark.parametrize(
+    "value", ["", "three", 2.5, "2.5", True, False, None, 0, -1, 10**6, [], "nan"]
+)
 @pytest.mark.parametrize("key", ["breadth", "depth", "concurrency"])
 def test_wrong_numbers(key, value):
     """K2: the message has the place, the key, the value and the range."""
@@ -146,7 +159,9 @@ def test_wrong_numbers(key, value):
 @pytest.mark.parametrize("value", ["", "three", "2.5", "0", "-1", "1000000"])
 def test_wrong_numbers_in_the_environment(value):
     message = error({"DEEP_RESEARCH_BREADTH": value})
-    assert message.startswith(f"environment DEEP_RESEARCH_BREADTH: tree.breadth = {value!r}: must be")
+    assert message.startswith(
+        f"environment DEEP_RESEARCH_BREADTH: tree.breadth = {value!r}: must be"
+    )
 
 
 def test_all_mistakes_are_named_at_once():
@@ -259,7 +274,9 @@ def test_misspelt_variables():
 
 
 def test_a_section_is_not_a_value():
-    assert error(arguments={"tree": 3}) == "argument: tree is a section of settings, not a value (3)"
+    assert (
+        error(arguments={"tree": 3}) == "argument: tree is a section of settings, not a value (3)"
+    )
     assert load(arguments={"tree": None}).tree.breadth == 4  # an empty section of a YAML file
 
 
@@ -290,7 +307,9 @@ def test_wrong_options_of_engines():
 
 
 def test_options_are_taken_as_they_are_without_a_check():
-    assert load_all(environ={}, arguments={"search": {"mine": {"x": 1}}}).search.options("mine") == {"x": 1}
+    assert load_all(environ={}, arguments={"search": {"mine": {"x": 1}}}).search.options(
+        "mine"
+    ) == {"x": 1}
 
 
 # --- GPT Researcher's names --------------------------------------------------
@@ -315,7 +334,11 @@ def test_gpt_researchers_variables():
         }
     )
     models = config.models
-    assert (models.reader, models.writer, models.planner) == ("openai:fast", "openai:smart", "openai:plan")
+    assert (models.reader, models.writer, models.planner) == (
+        "openai:fast",
+        "openai:smart",
+        "openai:plan",
+    )
     assert (models.temperature, models.base_url) == (0.4, "http://127.0.0.1:1/v1")
     assert models.reasoning_effort is None
     assert config.search.engines == ("searxng", "ddgs", "http")
@@ -333,14 +356,22 @@ def test_the_desktops_language_is_not_ours(value):
 def test_retriever_as_list():
     """A JSON list crashed elsewhere; here it is read, in files and in the environment."""
     assert load({"RETRIEVER": '["tavily", "searx"]'}).search.engines == ("tavily", "searxng")
-    assert load(arguments={"RETRIEVER": ["tavily", "searx"]}).search.engines == ("tavily", "searxng")
+    assert load(arguments={"RETRIEVER": ["tavily", "searx"]}).search.engines == (
+        "tavily",
+        "searxng",
+    )
     assert "search.engines = 3" in error(arguments={"RETRIEVER": 3})
     assert "search.engines" in error(arguments={"RETRIEVER": ["a", 3]})
 
 
 def test_gpt_researchers_file(tmp_path):
     """Known keys count, keys without meaning are listed, unknown ones are errors."""
-    content = {"RETRIEVER": "tavily", "FAST_LLM": "openai:a", "EMBEDDING": "openai:e", "SCRAPER": "bs"}
+    content = {
+        "RETRIEVER": "tavily",
+        "FAST_LLM": "openai:a",
+        "EMBEDDING": "openai:e",
+        "SCRAPER": "bs",
+    }
     path = file(tmp_path, json.dumps(content), "gptr.json")
     config = load(file=path)
     assert config.search.engines == ("tavily",)
@@ -358,7 +389,9 @@ def test_report_source_and_document_path(tmp_path):
     assert (hybrid.docs, hybrid.web) == (("./my-docs",), True)
     assert load({"DOC_PATH": "/papers"}).docs == ()
     assert load({"DOC_PATH": "/papers", "REPORT_SOURCE": "web"}).web is True
-    assert load({"REPORT_SOURCE": "local", "DOC_PATH": "/p"}, arguments={"docs": "mine"}).docs == ("mine",)
+    assert load({"REPORT_SOURCE": "local", "DOC_PATH": "/p"}, arguments={"docs": "mine"}).docs == (
+        "mine",
+    )
     assert error({"REPORT_SOURCE": "azure"}).endswith("must be web, local or hybrid")
 
 
@@ -437,7 +470,9 @@ def test_presets_say_only_what_differs():
         for line in shown(config):
             key, rest = line.split(" = ", 1)
             if "(preset" in rest:
-                assert line.replace(f"(preset {name})", "(default)") not in list(shown(default)), key
+                assert line.replace(f"(preset {name})", "(default)") not in list(shown(default)), (
+                    key
+                )
 
 
 # --- secrets -----------------------------------------------------------------
@@ -453,7 +488,9 @@ def test_secrets_come_from_the_environment_and_stay_there():
     assert config.digest() == load().digest()
 
 
-@pytest.mark.parametrize("key", ["OPENAI_API_KEY", "tavily-api-key", "search.tavily.api_key", "password"])
+@pytest.mark.parametrize(
+    "key", ["OPENAI_API_KEY", "tavily-api-key", "search.tavily.api_key", "password"]
+)
 def test_a_secret_in_a_file_is_refused_and_not_shown(tmp_path, key):
     message = error(file=file(tmp_path, f"{key}: sk-secret"))
     assert "environment variables only" in message
@@ -468,7 +505,9 @@ def test_passwords_in_addresses_are_masked():
 
 def test_digest_counts_what_changes_the_findings():
     base = load().digest()
-    assert load(arguments={"concurrency": 16, "models.timeout": 5, "formats": "html"}).digest() == base
+    assert (
+        load(arguments={"concurrency": 16, "models.timeout": 5, "formats": "html"}).digest() == base
+    )
     assert load(arguments={"breadth": 5}).digest() != base
     assert load(arguments={"docs": "x"}).digest() != base
     assert load(arguments={"search": {"searxng": {"url": "http://x"}}}).digest() != base
@@ -496,7 +535,12 @@ def test_no_model_at_hand():
 def test_only_a_key():
     choice = models({"OPENAI_API_KEY": "k"})["writer"]
     assert f"openai:{choice.model}" == DEFAULT_MODEL
-    assert (choice.plugin, choice.base_url, choice.api_key, choice.prices) == ("openai", None, "k", None)
+    assert (choice.plugin, choice.base_url, choice.api_key, choice.prices) == (
+        "openai",
+        None,
+        "k",
+        None,
+    )
 
 
 def test_only_an_address():
@@ -522,7 +566,10 @@ def test_model_strings(text, model, address):
 
 
 def test_another_address_of_a_provider():
-    assert models({"OLLAMA_BASE_URL": "http://gpu/v1"}, llm="ollama:a")["writer"].base_url == "http://gpu/v1"
+    assert (
+        models({"OLLAMA_BASE_URL": "http://gpu/v1"}, llm="ollama:a")["writer"].base_url
+        == "http://gpu/v1"
+    )
 
 
 def test_models_without_provider():
@@ -597,7 +644,10 @@ def test_engines_at_hand(monkeypatch, installed):
     assert resolve_engines(load({"TAVILY_API_KEY": "k", "SEARX_URL": "http://x"})) == ("searxng",)
     assert resolve_engines(load(arguments={"docs": "d"})) == ("folder",)
     assert resolve_engines(load(arguments={"docs": "d", "web": True})) == ("folder", *free)
-    assert resolve_engines(load(arguments={"docs": "d", "engines": "tavily"})) == ("folder", "tavily")
+    assert resolve_engines(load(arguments={"docs": "d", "engines": "tavily"})) == (
+        "folder",
+        "tavily",
+    )
     assert resolve_engines(load(arguments={"engines": "tavily,tavily"})) == ("tavily",)
     assert resolve_engines(load(arguments={"docs": "d", "web": False})) == ("folder",)
 
@@ -606,7 +656,10 @@ def test_engines_at_hand(monkeypatch, installed):
     ("settings", "says"),
     [
         ({"web": False}, "web is false and there are no documents: give --docs PATH"),
-        ({"web": False, "docs": "d", "engines": "tavily"}, "search.engines names 'tavily', but web is false"),
+        (
+            {"web": False, "docs": "d", "engines": "tavily"},
+            "search.engines names 'tavily', but web is false",
+        ),
         ({"engines": "folder"}, "there are no documents: give --docs PATH"),
     ],
 )

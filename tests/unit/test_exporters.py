@@ -1,9 +1,11 @@
 """Report formats: the JSON shape, Markdown for people, HTML in which nothing from a page runs (R5)."""
 
 import json
+import os
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -35,9 +37,16 @@ from deep_research.plugins.exporters.html import HtmlExporter
 from deep_research.plugins.exporters.json import JsonExporter, as_dict, parse
 from deep_research.plugins.exporters.markdown import MarkdownExporter
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 QUOTE = 'the "clock" <b>lost</b> 5 s'
 EVIDENCE = Evidence(
-    Source("https://a.org/x", "H4 & friends", published="1761-11-18"), "ff00", QUOTE, 10, 37, "2026-01-01T00:00:00+00:00", "p. 3"
+    Source("https://a.org/x", "H4 & friends", published="1761-11-18"),
+    "ff00",
+    QUOTE,
+    10,
+    37,
+    "2026-01-01T00:00:00+00:00",
+    "p. 3",
 )
 LATER = replace(EVIDENCE, quote="it worked", start=400, end=409, mark="p. 7")
 
@@ -49,7 +58,11 @@ def report(**changes) -> Report:
         decision=Decision((Query("H4"),)),
         children=[
             ResearchNode(
-                Query("H4"), (0,), status=Status.FAILED, failure=Failure("timeout", "late", (0,)), usage=Usage(1)
+                Query("H4"),
+                (0,),
+                status=Status.FAILED,
+                failure=Failure("timeout", "late", (0,)),
+                usage=Usage(1),
             )
         ],
         status=Status.DONE,
@@ -63,10 +76,23 @@ def report(**changes) -> Report:
         sections=(Section("Trial", "H4 lost 5 s [1]."),),
         claims=(
             Claim("H4 lost 5 s", "Trial", Support.VERIFIED, (Citation(1, QUOTE, 10, 37),)),
-            Claim("It worked", "Trial", Support.PARTIAL, (Citation(1, "it worked", 400, 409),), ("1762",)),
+            Claim(
+                "It worked",
+                "Trial",
+                Support.PARTIAL,
+                (Citation(1, "it worked", 400, 409),),
+                ("1762",),
+            ),
         ),
         references=(
-            Reference(1, "https://a.org/x", "H4 & friends", "1761-11-18", "2026-01-01T00:00:00+00:00", "ff00"),
+            Reference(
+                1,
+                "https://a.org/x",
+                "H4 & friends",
+                "1761-11-18",
+                "2026-01-01T00:00:00+00:00",
+                "ff00",
+            ),
             Reference(2, "file:///d/b%20c.txt", "", "", "", "ee"),
         ),
         learnings=(Learning("lost 5 s", (EVIDENCE, LATER), (0,)), Learning("loose")),
@@ -82,6 +108,19 @@ def report(**changes) -> Report:
     return replace(made, **changes)
 
 
+# --- golden files -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("exporter", [JsonExporter(), MarkdownExporter(), HtmlExporter()])
+def test_golden(exporter):
+    """Any change of a format is seen. UPDATE_GOLDEN=1 writes the files anew."""
+    file = GOLDEN / f"report.{exporter.suffix}"
+    made = exporter.export(report())
+    if os.environ.get("UPDATE_GOLDEN"):
+        file.write_bytes(made)
+    assert made.decode() == file.read_text("utf-8")
+
+
 # --- JSON --------------------------------------------------------------------
 
 
@@ -94,7 +133,9 @@ def test_the_documented_shape():
     }  # fmt: skip
     assert data["schema"] == 1
     assert set(data["claims"][0]) >= {"text", "section", "support", "citations"}
-    assert data["claims"][0]["citations"] == [{"reference": 1, "quote": QUOTE, "start": 10, "end": 37}]
+    assert data["claims"][0]["citations"] == [
+        {"reference": 1, "quote": QUOTE, "start": 10, "end": 37}
+    ]
     assert set(data["references"][0]) == {"n", "url", "title", "published", "fetched_at", "sha256"}
     assert data["learnings"][0]["path"] == [0]
     assert set(data["learnings"][0]["evidence"][0]) >= {"url", "sha256", "quote", "start", "end"}
@@ -113,7 +154,13 @@ def test_the_documented_shape():
         {},
         {"tree": None},
         {"usage": Usage(cost=None)},
-        {"status": RunStatus.NOTHING_FOUND, "body": "", "claims": (), "references": (), "learnings": ()},
+        {
+            "status": RunStatus.NOTHING_FOUND,
+            "body": "",
+            "claims": (),
+            "references": (),
+            "learnings": (),
+        },
         {"question": "\ud800 中文"},
     ],
 )

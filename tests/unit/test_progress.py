@@ -201,7 +201,9 @@ async def test_jsonl_appends_a_line_at_once(tmp_path):
     path = tmp_path / "events.jsonl"
     path.write_text("{}\n")
     sink = JsonlSink(path)
-    sink.emit(Event(Kind.PAGE_READ, (0, 1), {"title": "π – 中文 \ud800", "kind": Kind.CALL}, 3, 1.5, "r"))
+    sink.emit(
+        Event(Kind.PAGE_READ, (0, 1), {"title": "π – 中文 \ud800", "kind": Kind.CALL}, 3, 1.5, "r")
+    )
     lines = path.read_text("utf-8").splitlines()
     assert json.loads(lines[1]) == {
         "n": 3,
@@ -285,7 +287,11 @@ PATHS = st.lists(st.integers(0, 2), max_size=2).map(tuple)
 EVENTS = st.one_of(
     st.builds(lambda p: Event(Kind.NODE_STARTED, p, {"query": "q"}), PATHS),
     st.builds(lambda p: Event(Kind.NODE_FINISHED, p, {"learnings": 0}), PATHS),
-    st.builds(lambda p, n: Event(Kind.DECIDED, p, {"delegate": ["q"] * n, "stop": ""}), PATHS, st.integers(0, 3)),
+    st.builds(
+        lambda p, n: Event(Kind.DECIDED, p, {"delegate": ["q"] * n, "stop": ""}),
+        PATHS,
+        st.integers(0, 3),
+    ),
     st.builds(lambda n: Event(Kind.LEARNED, (), {"learnings": n}), st.integers(0, 3)),
     st.just(Event(Kind.PAGE_READ, (), {"url": "u"})),
 )

@@ -20,8 +20,19 @@ TEXTS = {
     "pl": "Zażółć gęślą jaźń, mały kotek wszedł na drzewo i nie chciał zejść.",
 }
 ENCODED = [
-    ("zh", "gb2312"), ("zh", "gb18030"), ("tw", "big5"), ("ja", "shift_jis"), ("ja", "euc-jp"), ("ja", "iso-2022-jp"), ("ko", "euc-kr"),
-    ("ru", "windows-1251"), ("ru", "koi8-r"), ("el", "iso-8859-7"), ("fr", "cp1252"), ("de", "iso-8859-1"), ("pl", "cp1250"),
+    ("zh", "gb2312"),
+    ("zh", "gb18030"),
+    ("tw", "big5"),
+    ("ja", "shift_jis"),
+    ("ja", "euc-jp"),
+    ("ja", "iso-2022-jp"),
+    ("ko", "euc-kr"),
+    ("ru", "windows-1251"),
+    ("ru", "koi8-r"),
+    ("el", "iso-8859-7"),
+    ("fr", "cp1252"),
+    ("de", "iso-8859-1"),
+    ("pl", "cp1250"),
 ]
 
 
@@ -37,12 +48,29 @@ def test_the_text_comes_out_whatever_is_declared(language: str, encoding: str, h
     if how == "meta":
         text = text.replace("<title>", f'<meta charset="{encoding}"><title>')
     body = text.encode(encoding, "ignore")
-    declared = {"header": encoding, "unknown": "x-no-such-thing", "meta": "", "nothing": ""}.get(how, how)
+    declared = {"header": encoding, "unknown": "x-no-such-thing", "meta": "", "nothing": ""}.get(
+        how, how
+    )
     assert decode(body, declared, markup=True) == body.decode(encoding)
 
 
 @pytest.mark.parametrize("language", TEXTS)
-@pytest.mark.parametrize("declared", ["", "utf-8", '"utf8"', "windows-1251", "gb2312", "shift_jis", "iso-8859-1", "utf-16", "utf-7", "hex", "é"])
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "",
+        "utf-8",
+        '"utf8"',
+        "windows-1251",
+        "gb2312",
+        "shift_jis",
+        "iso-8859-1",
+        "utf-16",
+        "utf-7",
+        "hex",
+        "é",
+    ],
+)
 def test_utf8_wins_over_every_wrong_declaration(language: str, declared: str) -> None:
     text = page(TEXTS[language])
     assert decode(text.encode(), declared, markup=True) == text
@@ -75,7 +103,9 @@ def test_a_stray_byte_does_not_spoil_a_utf8_page() -> None:
     assert decode(body, "utf-8").endswith("it’sä")
 
 
-@pytest.mark.parametrize(("language", "encoding"), [("zh", "utf-8"), ("zh", "gb18030"), ("ja", "shift_jis")])
+@pytest.mark.parametrize(
+    ("language", "encoding"), [("zh", "utf-8"), ("zh", "gb18030"), ("ja", "shift_jis")]
+)
 def test_a_body_that_was_cut_in_a_character_loses_only_that(language: str, encoding: str) -> None:
     body = (TEXTS[language] * 5).encode(encoding)
     got = decode(body[:-1], encoding, cut=True)
@@ -105,19 +135,50 @@ def test_declarations_in_markup(markup: bytes, labels: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("label", "name"),
-    [("utf8", "utf-8"), ("UTF-8", "utf-8"), ("latin1", "cp1252"), ("iso-8859-1", "cp1252"), ("windows-1251", "cp1251"), ("x-cp1251", "cp1251"),
-     ("gb2312", "gb18030"), ("GBK", "gb18030"), ("Shift_JIS", "cp932"), ("x-sjis", "cp932"), ("euc-kr", "cp949"), ("tis-620", "cp874"),
-     ("", ""), ("none", ""), ("utf-7", ""), ("base64", ""), ("idna", ""), ("unicode_escape", ""), ("a\0b", "")],
+    [
+        ("utf8", "utf-8"),
+        ("UTF-8", "utf-8"),
+        ("latin1", "cp1252"),
+        ("iso-8859-1", "cp1252"),
+        ("windows-1251", "cp1251"),
+        ("x-cp1251", "cp1251"),
+        ("gb2312", "gb18030"),
+        ("GBK", "gb18030"),
+        ("Shift_JIS", "cp932"),
+        ("x-sjis", "cp932"),
+        ("euc-kr", "cp949"),
+        ("tis-620", "cp874"),
+        ("", ""),
+        ("none", ""),
+        ("utf-7", ""),
+        ("base64", ""),
+        ("idna", ""),
+        ("unicode_escape", ""),
+        ("a\0b", ""),
+    ],
 )
 def test_labels(label: str, name: str) -> None:
     assert codec(label) == name
 
 
 def test_every_codec_we_name_exists() -> None:
-    for name in ("utf-8", "windows-1252", "big5", "windows-874", "macintosh", "euc-jp", "ks_c_5601-1989", "x-mac-cyrillic"):
+    for name in (
+        "utf-8",
+        "windows-1252",
+        "big5",
+        "windows-874",
+        "macintosh",
+        "euc-jp",
+        "ks_c_5601-1989",
+        "x-mac-cyrillic",
+    ):
         codecs.lookup(codec(name))
 
 
-@given(st.binary(max_size=300), st.sampled_from(["", "utf-8", "gbk", "iso-2022-jp", "utf-16", "nonsense"]), st.booleans())
+@given(
+    st.binary(max_size=300),
+    st.sampled_from(["", "utf-8", "gbk", "iso-2022-jp", "utf-16", "nonsense"]),
+    st.booleans(),
+)
 def test_no_bytes_crash(body: bytes, declared: str, cut: bool) -> None:
     assert isinstance(decode(body, declared, markup=True, cut=cut), str)

@@ -37,7 +37,12 @@ async def test_text_in_any_encoding(tmp_path: Path, encoding: str) -> None:
         ("a.HTM", b"<p>Just one paragraph.</p>", "Just one paragraph.", "text/html"),
         ("a.log", b"a line", "a line", "text/plain"),
         ("noname", b"a line", "a line", "text/plain"),
-        ("page.txt", b"<!doctype html><title>x</title><p>Really HTML.</p>", "Really HTML.", "text/html"),
+        (
+            "page.txt",
+            b"<!doctype html><title>x</title><p>Really HTML.</p>",
+            "Really HTML.",
+            "text/html",
+        ),
         ("a.txt", codecs.BOM_UTF16_BE + "中文".encode("utf-16-be"), "中文", "text/plain"),
     ],
 )
@@ -51,7 +56,9 @@ async def test_kinds(tmp_path: Path, name: str, content: bytes, text: str, media
 async def test_title_of_the_source_wins_over_the_files(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text("# Inside")
-    reader = FileReader(clock=lambda: datetime(2024, 5, 6, 7, 8, 9, 99, tzinfo=timezone(timedelta(hours=2))))
+    reader = FileReader(
+        clock=lambda: datetime(2024, 5, 6, 7, 8, 9, 99, tzinfo=timezone(timedelta(hours=2)))
+    )
     assert (await reader.read(Source(path.as_uri()))).source.title == "Inside"
     page = await reader.read(Source(path.as_uri(), title="Outside"))
     assert page.source.title == "Outside"

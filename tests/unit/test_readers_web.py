@@ -11,14 +11,24 @@ from deep_research.plugins.readers import web as web_module
 from deep_research.plugins.readers.web import WebReader
 from deep_research.runtime.answers import Response
 
-PAGE = ("<html><head><title>Of rivers</title><meta property='article:published_time' content='2024-03-05'></head>"
-        f"<body><p>{'The Ossa is 212 km long. ' * 20}</p></body></html>").encode()
+PAGE = (
+    "<html><head><title>Of rivers</title><meta property='article:published_time' content='2024-03-05'></head>"
+    f"<body><p>{'The Ossa is 212 km long. ' * 20}</p></body></html>"
+).encode()
 
 
 class Fake:
     """Answers with what it was given, as the HTTP client would."""
 
-    def __init__(self, body: bytes = PAGE, *, url: str = "", error: Exception | None = None, truncated: bool = False, **headers: str) -> None:
+    def __init__(
+        self,
+        body: bytes = PAGE,
+        *,
+        url: str = "",
+        error: Exception | None = None,
+        truncated: bool = False,
+        **headers: str,
+    ) -> None:
         self.body, self.url, self.error, self.truncated = body, url, error, truncated
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
@@ -34,7 +44,9 @@ def reader(fake: Fake, **settings: object) -> WebReader:
 
 
 async def test_the_page_carries_the_final_address_and_fills_what_the_hit_lacks() -> None:
-    fake = Fake(url="https://b.org/final?utm_source=x&id=1", content_type="text/html; charset=utf-8")
+    fake = Fake(
+        url="https://b.org/final?utm_source=x&id=1", content_type="text/html; charset=utf-8"
+    )
     page = await reader(fake).read(Source("https://a.org/start", snippet="s", engine="e", rank=3))
     assert page.source == Source("https://b.org/final?id=1", "Of rivers", "s", "e", 3, "2024-03-05")
     assert page.fetched_at == "2024-01-02T03:04:05+00:00"
@@ -49,7 +61,9 @@ async def test_title_and_date_of_the_hit_are_kept() -> None:
 
 async def test_the_declared_charset_is_used() -> None:
     body = "<p>Река Осса имеет длину 212 км и впадает в море.</p>".encode("koi8-r")
-    page = await reader(Fake(body, content_type="text/html; charset=KOI8-R")).read(Source("https://a.org/"))
+    page = await reader(Fake(body, content_type="text/html; charset=KOI8-R")).read(
+        Source("https://a.org/")
+    )
     assert page.text == "Река Осса имеет длину 212 км и впадает в море."
 
 

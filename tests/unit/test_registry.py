@@ -29,7 +29,14 @@ class Engine:
         hook: Callable[[], int] | None = None,
         other: "Foreign | None" = None,
     ) -> None:
-        self.given = {"http": http, "url": url, "size": size, "tags": tags, "mode": mode, "args": args}
+        self.given = {
+            "http": http,
+            "url": url,
+            "size": size,
+            "tags": tags,
+            "mode": mode,
+            "args": args,
+        }
         self.hook, self.other = hook, other
 
 
@@ -67,7 +74,14 @@ def error(*args, **kwargs) -> str:
 def test_every_kind_is_listed():
     """The built-in plugins come through the same door as others'."""
     assert set(registry.names("exporters")) >= {"md", "json", "html"}
-    assert set(registry.names("search")) >= {"folder", "searxng", "tavily", "wikipedia", "ddgs", "http"}
+    assert set(registry.names("search")) >= {
+        "folder",
+        "searxng",
+        "tavily",
+        "wikipedia",
+        "ddgs",
+        "http",
+    }
     assert list(registry.names("search")) == sorted(registry.names("search"))
 
 
@@ -99,7 +113,9 @@ def test_a_missing_package_names_the_extra(tmp_path, monkeypatch):
     """The line to type is in the message."""
     (tmp_path / "needs_ddgs.py").write_text("import ddgs_that_is_missing.sub\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(metadata, "requires", lambda _: ["a>1", "DDGS-that-is_missing>=9; extra == 'ddgs'"])
+    monkeypatch.setattr(
+        metadata, "requires", lambda _: ["a>1", "DDGS-that-is_missing>=9; extra == 'ddgs'"]
+    )
     expected = "needs the package 'ddgs_that_is_missing': pip install 'deep-research[ddgs]'"
     assert expected in error("search", "needs_ddgs:X", {})
 
@@ -166,7 +182,9 @@ def test_dataclasses_and_functions(here):
 
 def test_check_engine_says_where():
     assert registry.check_engine("searxng", {}, str) == {}
-    with pytest.raises(ConfigError, match="^in a.yaml: search.serxng.url: unknown search engine"):
+    with pytest.raises(
+        ConfigError, match=r"^in a\.yaml: search\.serxng\.url: unknown search engine"
+    ):
         registry.check_engine("serxng", {"url": "x"}, lambda o: f"in a.yaml: search.serxng.{o}")
 
 

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 from deep_research.core.urls import canonical, host, in_domains, join, normalise, same_page
 
-HOSTILE = st.text(alphabet="htpsfile:/\\.@[]()%?#&=utm_ab1290xX\u3002é文 \t<>\"'", max_size=40).map(lambda x: f"http:{x}")
+HOSTILE = st.text(alphabet="htpsfile:/\\.@[]()%?#&=utm_ab1290xX\u3002é文 \t<>\"'", max_size=40).map(
+    lambda x: f"http:{x}"
+)
 
 
 @pytest.mark.parametrize(
@@ -42,8 +44,13 @@ def test_canonical_spelling(url: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["https://a.org/x?utm_source=n&id=7&utm_medium=m&b=2", "https://a.org/x?id=7&fbclid=1&b=2", "https://a.org/x?gclid=&id=7&&b=2",
-     "https://a.org/x?id=7&b=2&mc_cid=1&mc_eid=2#top", "https://a.org/x?UTM_Source=1&id=7&b=2"],
+    [
+        "https://a.org/x?utm_source=n&id=7&utm_medium=m&b=2",
+        "https://a.org/x?id=7&fbclid=1&b=2",
+        "https://a.org/x?gclid=&id=7&&b=2",
+        "https://a.org/x?id=7&b=2&mc_cid=1&mc_eid=2#top",
+        "https://a.org/x?UTM_Source=1&id=7&b=2",
+    ],
 )
 def test_tracking_goes_and_the_rest_keeps_its_order(url: str) -> None:
     assert canonical(url) == "https://a.org/x?id=7&b=2"
@@ -51,9 +58,22 @@ def test_tracking_goes_and_the_rest_keeps_its_order(url: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["https://a.org/x).", "https://a.org/x]", "<https://a.org/x>", "[words](https://a.org/x)", "[words](<https://a.org/x>).",
-     '[words](https://a.org/x "a title")', "![image](https://a.org/x)", "(https://a.org/x),", '"https://a.org/x"', "`https://a.org/x`",
-     "https://a.org/x.", "https://a.org/x;", "**https://a.org/x**", "https://a.org/x?utm_source=chat)"],
+    [
+        "https://a.org/x).",
+        "https://a.org/x]",
+        "<https://a.org/x>",
+        "[words](https://a.org/x)",
+        "[words](<https://a.org/x>).",
+        '[words](https://a.org/x "a title")',
+        "![image](https://a.org/x)",
+        "(https://a.org/x),",
+        '"https://a.org/x"',
+        "`https://a.org/x`",
+        "https://a.org/x.",
+        "https://a.org/x;",
+        "**https://a.org/x**",
+        "https://a.org/x?utm_source=chat)",
+    ],
 )
 def test_what_markdown_leaves_round_an_address_goes(text: str) -> None:
     assert canonical(text) == "https://a.org/x"
@@ -61,7 +81,12 @@ def test_what_markdown_leaves_round_an_address_goes(text: str) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["https://en.wikipedia.org/wiki/Mercury_(planet)", "https://en.wikipedia.org/wiki/Apple_Inc.", "https://a.org/f(x)/g", "https://a.org/!"],
+    [
+        "https://en.wikipedia.org/wiki/Mercury_(planet)",
+        "https://en.wikipedia.org/wiki/Apple_Inc.",
+        "https://a.org/f(x)/g",
+        "https://a.org/!",
+    ],
 )
 def test_what_belongs_to_an_address_stays(url: str) -> None:
     assert canonical(url) == url
@@ -69,10 +94,39 @@ def test_what_belongs_to_an_address_stays(url: str) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["", "N/A", "x", "/etc/x.pdf", "C:\\x.pdf", "ftp://a.org/x", "javascript:alert(1)", "data:text/html,x", "mailto:a@b.c", "//a.org/x",
-     "www.a.org", "http://", "http:///", "http://a:x/", "http://a:70000/", "http://[::1", "http://[::1%25lo]/", "http://a b.org/",
-     "http://a..org/", "http://a|b/", "http://%00/", "http://%ff/", "http://1.2.3.4.5/", "http://1.2.3.999/", "http://a.0x/",
-     "http://4294967296/", "file://server/share", f"http://{'a' * 64}.org/", f"http://{'a.' * 130}org/", "http://\ufffd/", "http://a/\ud800"],
+    [
+        "",
+        "N/A",
+        "x",
+        "/etc/x.pdf",
+        "C:\\x.pdf",
+        "ftp://a.org/x",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "mailto:a@b.c",
+        "//a.org/x",
+        "www.a.org",
+        "http://",
+        "http:///",
+        "http://a:x/",
+        "http://a:70000/",
+        "http://[::1",
+        "http://[::1%25lo]/",
+        "http://a b.org/",
+        "http://a..org/",
+        "http://a|b/",
+        "http://%00/",
+        "http://%ff/",
+        "http://1.2.3.4.5/",
+        "http://1.2.3.999/",
+        "http://a.0x/",
+        "http://4294967296/",
+        "file://server/share",
+        f"http://{'a' * 64}.org/",
+        f"http://{'a.' * 130}org/",
+        "http://\ufffd/",
+        "http://a/\ud800",
+    ],
 )
 def test_what_is_no_address_is_a_value_error(url: str) -> None:
     with pytest.raises(ValueError):
@@ -92,8 +146,16 @@ def test_canonical_is_idempotent_and_raises_nothing_else(url: str) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["http://a.org/x", "https://A.org/x/", "https://www.a.org/x#y", "http://a.org/x/index.html", "https://a.org/x?utm_campaign=1",
-     "https://a.org:443/x", "https://a.org/x/default.aspx", "https://a.org/b/../x"],
+    [
+        "http://a.org/x",
+        "https://A.org/x/",
+        "https://www.a.org/x#y",
+        "http://a.org/x/index.html",
+        "https://a.org/x?utm_campaign=1",
+        "https://a.org:443/x",
+        "https://a.org/x/default.aspx",
+        "https://a.org/b/../x",
+    ],
 )
 def test_same_page(url: str) -> None:
     assert same_page(url) == "a.org/x"
@@ -119,7 +181,10 @@ def test_join_resolves_redirects() -> None:
         join("https://a.org/x", "ftp://b.org/")
 
 
-@pytest.mark.parametrize("domain", ["example.org", "*.example.org", "www.example.org", "https://example.org/", " Example.ORG "])
+@pytest.mark.parametrize(
+    "domain",
+    ["example.org", "*.example.org", "www.example.org", "https://example.org/", " Example.ORG "],
+)
 def test_a_domain_covers_its_subdomains_only(domain: str) -> None:
     assert in_domains("https://example.org/x", [domain])
     assert in_domains("https://news.example.org/x", [domain])

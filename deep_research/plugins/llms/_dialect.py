@@ -18,7 +18,7 @@ _FORMAT_WORDS: Final = (
 )  # fmt: skip
 _ROLE_WORDS: Final = (
     "messages[0].role", "system role", "developer role", "role 'system'", "role 'developer'",
-    "roles must alternate", "system message", "developer message", "system prompt", "developer instruction",
+    "roles must alternate", "system message", "developer message", "system prompt",
     "instruction is not enabled", "unexpected role", "invalid role",
 )  # fmt: skip
 _MOST: Final = re.compile(
@@ -91,7 +91,7 @@ class Dialect:
         )
 
     def ignored(self, sent: Request, text: str) -> None:
-        """Take in that no JSON came although it was asked for by schema: show the schema from now on."""
+        """Take in that a schema brought no JSON at all: from now on the prompt shows it."""
         form = sent.get("response_format", {}).get("type")
         if form == self._format == _FORMATS[0] and text and "{" not in text and "[" not in text:
             self._format = _FORMATS[1]
@@ -128,7 +128,7 @@ class Dialect:
 
     def _learn_option(self, words: str, sent: Request) -> bool:
         named = [o for o in sent if o in self._options or o not in _OWN]
-        refused = [o for o in named if o in words or any(w in words for w in _ABOUT.get(o, ()))]
+        refused = [o for o in named if any(_says(words, w) for w in (o, *_ABOUT.get(o, ())))]
         for option in refused:
             self._options.pop(option, None)
         return bool(refused)
@@ -138,3 +138,7 @@ _OWN: Final = frozenset({"model", "messages", "response_format", *_LIMITS})
 _ABOUT: Final = {
     "reasoning_effort": ("reasoning effort", "reasoning.effort", "support thinking", "think value"),
 }
+
+
+def _says(words: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words) is not None

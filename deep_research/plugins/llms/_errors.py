@@ -1,7 +1,7 @@
 """What OpenAI-compatible endpoints say when they refuse, as our errors.
 
-Wordings were taken from bug reports on OpenAI, Azure, Anthropic, Gemini, Mistral, Groq, Ollama, LM Studio, llama.cpp,
-vLLM, TGI and litellm; they are matched loosely because they change.
+Wordings come from bug reports on OpenAI, Azure, Anthropic, Gemini, Mistral, Groq, Ollama,
+LM Studio, llama.cpp, vLLM, TGI and litellm; they are matched loosely because they change.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _OVERFLOW: Final = re.compile(
 _LIMITS: Final = tuple(
     re.compile(pattern)
     for pattern in (
-        r"(?:maximum )?context (?:length|window|size|limit)[^\d.>]{0,40}?(\d{3,})(?! ?\+)",
         r"\+ \d+ > (\d{3,})",
+        r"n_ctx\W{1,4}(\d{3,})",
+        r"context (?:length|window|size|limit)[^\d.>]{0,40}?(\d{3,})",
         r"> ?(\d{3,}) maximum",
         r"maximum number of tokens allowed \(?(\d{3,})",
         r"maximum model length of (\d{3,})",
         r"(\d{3,}) maximum context",
-        r"n_ctx\W{1,4}(\d{3,})",
         r"must be <= ?(\d{3,})",
         r"less than (\d{3,}) tokens",
         r"\[1, ?(\d{3,})\]",
@@ -50,9 +50,11 @@ _LIMITS: Final = tuple(
 )
 _TOO_LARGE_FOR_A_MINUTE: Final = re.compile(r"limit:? (\d+)\D{1,40}requested:? (\d+)")
 _WAIT: Final = re.compile(
-    r"(?:try again|retry) (?:in|after) (?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)(ms|s\b| ?sec))?"
+    r"(?:try again|retry) (?:in|after) "
+    r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)(ms|s\b| ?sec))?"
 )
 _GONE_QUOTA: Final = ("insufficient_quota", "billing_hard_limit", "credit balance is too low")
+_PASSING: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY})
 _SHOWN: Final = 300
 
 
@@ -87,32 +89,30 @@ def translate(refusal: Refusal, who: str, key_name: str) -> ProviderError:
         who: Model and address, for people.
         key_name: Environment variable that holds the key.
     """
-    status, words = refusal.status, refusal.words
+    status, words, wait = refusal.status, refusal.words, wait_asked(refusal)
     said = f"{who}: {shorten(refusal.message, _SHOWN) or 'no reason given'} ({status})"
-    too_long = overflow(refusal)
-    if too_long is not None:
-        return ContextTooLong(said, limit=too_long or None)
-    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        return AuthFailed(f"{said}; is the key in {key_name} right?")
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
-        if any(word in words for word in _GONE_QUOTA):
-            return ProviderError(f"{said}; the account has no credit left")
-        return RateLimited(said, retry_after=wait_asked(refusal))
-    if status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.GATEWAY_TIMEOUT):
-        return ProviderTimeout(said, retry_after=wait_asked(refusal))
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in (
-        HTTPStatus.CONFLICT,
-        HTTPStatus.TOO_EARLY,
-    ):
-        return ProviderUnavailable(said, retry_after=wait_asked(refusal))
-    return ProviderError(said)
+    limit = overflow(refusal)
+    error = ProviderError(said)
+    if limit is not None:
+        error = ContextTooLong(said, limit=limit or None)
+    elif status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        error = AuthFailed(f"{said}; is the key in {key_name} right?")
+    elif status == HTTPStatus.TOO_MANY_REQUESTS and any(w in words for w in _GONE_QUOTA):
+        error = ProviderError(f"{said}; the account has no credit left")
+    elif status == HTTPStatus.TOO_MANY_REQUESTS:
+        error = RateLimited(said, retry_after=wait)
+    elif status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.GATEWAY_TIMEOUT):
+        error = ProviderTimeout(said, retry_after=wait)
+    elif status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _PASSING:
+        error = ProviderUnavailable(said, retry_after=wait)
+    return error
 
 
 def overflow(refusal: Refusal) -> int | None:
     """Return the tokens that fit if the prompt was too long (0 if not stated), else None.
 
-    A 429 is a rate limit, unless this one request alone asks for more than a minute allows: waiting does not mend that.
-    Gemini's quota messages speak of token counts too and are no overflow.
+    A 429 is a rate limit, unless this one request alone asks for more than a minute allows: waiting
+    does not mend that. Gemini's quota messages speak of token counts too and are no overflow.
     """
     words, status = refusal.words, refusal.status
     minute = _TOO_LARGE_FOR_A_MINUTE.search(words)

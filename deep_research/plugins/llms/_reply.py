@@ -95,7 +95,7 @@ def _arguments(calls: object) -> str:
 
 
 def _usage(usage: object) -> tuple[int, int]:
-    """Tokens in and out. Where the total is more than both, reasoning was left out of the latter."""
+    """Tokens in and out; where the total is more than both, it holds the reasoning."""
     if not isinstance(usage, dict):
         return 0, 0
     given, made, total = (

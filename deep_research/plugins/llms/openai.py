@@ -1,4 +1,4 @@
-"""Any endpoint that speaks OpenAI's chat completions: OpenAI, Ollama, vLLM, llama.cpp, LM Studio, gateways."""
+"""Any endpoint with OpenAI's chat completions: OpenAI, Ollama, vLLM, llama.cpp, LM Studio."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class OpenAILLM:
         if client is not None:
             await client.close()
 
-    # --- talking -----------------------------------------------------------------------------------
+    # --- talking ---
 
     async def _post(self, request: Request) -> Reply | Refusal:
         body = await self._send("chat/completions", request)
@@ -201,7 +201,7 @@ class OpenAILLM:
             )
         return self._client
 
-    # --- counting ----------------------------------------------------------------------------------
+    # --- counting ---
 
     def _completion(self, reply: Reply, prompt: Prompt, model: str) -> Completion:
         given = reply.input_tokens or self._size(prompt)
@@ -224,7 +224,7 @@ class OpenAILLM:
         """Tokens for the answer, as asked or as the context leaves."""
         if self._context is None:
             return prompt.max_tokens
-        room = self._context - self._size(prompt)
+        room = self._context - math.ceil(self._size(prompt) * _MARGIN)
         if room < min(_LEAST_ROOM, prompt.max_tokens):
             raise ContextTooLong(
                 f"{self._who()}: the prompt leaves no room in {self._context} tokens",

@@ -46,7 +46,9 @@ def page(text: str, url: str = "https://a.example/", title: str = "", published:
     return Page(source, text, hashlib.sha256(text.encode()).hexdigest())
 
 
-def evidence(quote: str, url: str = "https://a.example/", published: str = "", title: str = "") -> Evidence:
+def evidence(
+    quote: str, url: str = "https://a.example/", published: str = "", title: str = ""
+) -> Evidence:
     """Evidence that is the whole text of a page."""
     return quote_at(page(quote, url, title, published), 0, len(quote))
 
@@ -203,7 +205,13 @@ class FakeOutside:
 
 
 async def grow(
-    shape: Shape, researcher: Any, *, planner: Any = None, permits: int = 99, budget: Any = None, floor: Any = None
+    shape: Shape,
+    researcher: Any,
+    *,
+    planner: Any = None,
+    permits: int = 99,
+    budget: Any = None,
+    floor: Any = None,
 ) -> ResearchNode:
     """Grow a tree and return its root."""
     tree = Tree(

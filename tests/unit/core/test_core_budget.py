@@ -87,7 +87,7 @@ def test_setting_aside_conserves_and_never_overdraws(
     reserve = budget.set_aside(share, at_least=least)
     for name, amount in left.items():
         assert reserve.left[name] + budget.left[name] == amount
-        assert 0 <= budget.left[name]
+        assert budget.left[name] >= 0
         assert reserve.left[name] >= min(amount, least.get(name, 0))
 
 

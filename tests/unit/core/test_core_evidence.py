@@ -70,7 +70,20 @@ def test_a_later_whole_match_is_found() -> None:
 
 WORDS = st.lists(
     st.sampled_from(
-        ["the", "Tower", "5", "1,843", "well-known", "o\ufb01ce", "“said”", "—", "é", "人口", "Δ", "ß"]
+        [
+            "the",
+            "Tower",
+            "5",
+            "1,843",
+            "well-known",
+            "o\ufb01ce",
+            "“said”",
+            "—",
+            "é",
+            "人口",
+            "Δ",
+            "ß",
+        ]
     ),
     min_size=1,
     max_size=12,
@@ -169,7 +182,9 @@ def test_support_needs_words_in_common() -> None:
     assert support(tower, ["A tower stood there."])[0] is Support.PARTIAL
     assert support(tower, ["Bananas are yellow."])[0] is Support.UNSUPPORTED
     assert support(tower, [])[0] is Support.UNSUPPORTED
-    assert support("The tower is tall.", ["Bananas."], "Is the tower tall?")[0] is Support.UNSUPPORTED
+    assert (
+        support("The tower is tall.", ["Bananas."], "Is the tower tall?")[0] is Support.UNSUPPORTED
+    )
     assert support("It is.", ["So it is."])[0] is Support.UNSUPPORTED
     assert support("It is.", ["Bananas."])[0] is Support.VERIFIED
 

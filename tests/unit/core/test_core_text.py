@@ -142,7 +142,15 @@ def test_forms_of_one_word_have_one_stem(words: tuple[str, ...]) -> None:
 
 def test_other_scripts_keep_their_words() -> None:
     assert t.stem("города") == "города"
-    assert t.words("Größe Ａ Veltran-7 人口500") == ("grosse", "a", "veltran", "7", "人", "口", "500")
+    assert t.words("Größe Ａ Veltran-7 人口500") == (
+        "grosse",
+        "a",
+        "veltran",
+        "7",
+        "人",
+        "口",
+        "500",
+    )
     assert t.terms("What are the melting points of ores") == ("melt", "point", "ore")
 
 
@@ -175,7 +183,10 @@ def test_which_queries_are_the_same(a: str, b: str, same: bool) -> None:
 
 def test_unique_keeps_the_first_of_each() -> None:
     queries = ["  density of  iron ", "", "iron density", "melting point of iron", "cost of iron"]
-    assert t.unique(queries, asked=["costs of iron"]) == ["density of iron", "melting point of iron"]
+    assert t.unique(queries, asked=["costs of iron"]) == [
+        "density of iron",
+        "melting point of iron",
+    ]
 
 
 @given(text=ANY, limit=st.integers(0, 60))

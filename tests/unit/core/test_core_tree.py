@@ -58,7 +58,9 @@ def test_breadth_never_grows_and_is_never_zero(shape: Shape) -> None:
 
 def test_a_planner_cannot_outgrow_the_shape(virtual: Any, kit: Any) -> None:
     """Six follow-ups are delegated at every node; the shape allows two levels of two."""
-    root = virtual(kit.grow(Shape(2, 2), kit.ScriptedResearcher(), planner=kit.FollowUps(cap=False)))
+    root = virtual(
+        kit.grow(Shape(2, 2), kit.ScriptedResearcher(), planner=kit.FollowUps(cap=False))
+    )
     assert below(root) == Shape(2, 2).size()
     assert root.children[0].children[0].decision == Decision(stop="depth")
 
@@ -229,7 +231,9 @@ def test_as_many_children_as_can_be_paid_for(virtual: Any, kit: Any) -> None:
 
 def test_not_one_child_without_budget(virtual: Any, kit: Any) -> None:
     budget = Budget({"calls": 1})
-    root = virtual(kit.grow(Shape(4, 1), kit.ScriptedResearcher(), budget=budget, floor={"calls": 2}))
+    root = virtual(
+        kit.grow(Shape(4, 1), kit.ScriptedResearcher(), budget=budget, floor={"calls": 2})
+    )
     assert root.decision == Decision(stop="budget")
     assert not root.children
 

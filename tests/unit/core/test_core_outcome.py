@@ -1,0 +1,111 @@
+"""Every way a run can end has a status and a reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from deep_research.core.model import (
+    Brief,
+    Decision,
+    Failure,
+    Findings,
+    Learning,
+    Query,
+    ResearchNode,
+    Status,
+)
+from deep_research.core.outcome import failures, gaps, outcome
+from deep_research.core.report import RunStatus
+
+DOWN = Failure("unavailable", "search is down")
+KEY = Failure("auth", "set OPENAI_API_KEY")
+POOR = Failure("budget", "budget of calls: 1 wanted, 0 left")
+PAGE = Failure("page_unreadable", "https://x.example/: empty")
+
+
+def tree(
+    stops: tuple[str, ...] = (),
+    *,
+    root: Failure | None = None,
+    branches: tuple[Failure | None, ...] = (),
+    trouble: tuple[Failure, ...] = (),
+) -> ResearchNode:
+    node = ResearchNode(Query("Q"), failure=root, findings=Findings(failures=trouble))
+    for child, failure in zip(
+        node.branch(tuple(Query("q") for _ in branches)), branches, strict=True
+    ):
+        child.failure = failure
+    for child, stop in zip(node.walk(), stops, strict=False):
+        child.decision = Decision(stop=stop)
+    return node
+
+
+CASES: list[tuple[ResearchNode, bool, dict[str, bool], str, str]] = [
+    (tree(("depth",)), True, {}, "complete", "depth"),
+    (
+        tree(("", "saturated", "depth", "saturated"), branches=(None,) * 3),
+        True,
+        {},
+        "complete",
+        "depth",
+    ),
+    (
+        tree(("", "saturated", "x", "saturated"), branches=(None,) * 3),
+        True,
+        {},
+        "complete",
+        "saturated",
+    ),
+    (tree(), True, {}, "complete", "done"),
+    (tree(), True, {"stopped": True}, "cancelled", "cancelled"),
+    (tree(), False, {"stopped": True, "late": True}, "cancelled", "cancelled"),
+    (tree(), True, {"late": True}, "partial", "deadline"),
+    (tree(), False, {"late": True}, "nothing_found", "deadline"),
+    (tree(("budget",)), True, {}, "partial", "budget"),
+    (tree(("budget",)), False, {}, "nothing_found", "budget"),
+    (tree(root=POOR), False, {}, "nothing_found", "budget"),
+    (tree(branches=(POOR, None)), True, {}, "partial", "budget"),
+    (tree(branches=(POOR, DOWN)), False, {}, "nothing_found", "budget"),
+    (tree(), False, {}, "nothing_found", "no_evidence"),
+    (tree(root=KEY), False, {}, "failed", "auth: set OPENAI_API_KEY"),
+    (tree(root=KEY), True, {}, "partial", "auth: set OPENAI_API_KEY"),
+    (tree(branches=(DOWN, KEY)), False, {}, "failed", "unavailable: search is down"),
+    (tree(branches=(DOWN, None)), False, {}, "nothing_found", "no_evidence"),
+    (tree(branches=(DOWN, DOWN)), True, {}, "complete", "done"),
+    (tree(trouble=(PAGE, DOWN)), False, {}, "failed", "unavailable: search is down"),
+    (tree(trouble=(PAGE,)), False, {}, "nothing_found", "no_evidence"),
+    (tree(trouble=(DOWN,), branches=(None,)), False, {}, "nothing_found", "no_evidence"),
+]
+
+
+@pytest.mark.parametrize(("root", "found", "how", "status", "reason"), CASES)
+def test_status_and_reason(
+    root: ResearchNode, *, found: bool, how: dict[str, bool], status: str, reason: str, kit: Any
+) -> None:
+    bank = kit.bank("Iron is grey.") if found else kit.bank()
+    how = {"late": False, "stopped": False, **how}
+    assert outcome(root, bank, **how) == (RunStatus(status), reason)
+
+
+def test_failures_come_in_tree_order() -> None:
+    root = tree(root=KEY, branches=(None, DOWN), trouble=(PAGE,))
+    root.children[0].findings = Findings(failures=(POOR,))
+    assert failures(root) == (PAGE, KEY, POOR, DOWN)
+
+
+def test_gaps_are_open_headings_and_barren_branches(kit: Any) -> None:
+    root = ResearchNode(Query("Q"))
+    found, barren, never = root.branch((Query("found"), Query("barren"), Query("never begun")))
+    found.findings = Findings((Learning("x"),))
+    found.status = barren.status = Status.DONE
+    assert never.status is Status.PENDING
+    brief = Brief("Q", outline=("Melting points of metals", "History of prices", "the"))
+    bank = kit.bank("Iron melts at a high point.")
+    assert gaps(root, brief, bank) == ("History of prices", "barren")
+
+
+def test_gaps_are_few(kit: Any) -> None:
+    brief = Brief("Q", outline=tuple(f"Heading number {i}" for i in range(20)))
+    assert len(gaps(ResearchNode(Query("Q")), brief, kit.bank())) == 8
