@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ SYSTEM: Final = f"""You read sources for a researcher. Each sentence of the sour
 _PER_TEXT: Final = 14
 _KNOWN_TOKENS: Final = 200
 _FITTING: Final = 3
+_CLAUSE: Final = re.compile(r",\s+(?:(?:on|of|in|by|for|to|with|from|at)\s+)?(?:which|whom|whose|who|where)\b[^,?]*", re.I)
 _SHARES: Final = (1.0, 0.5, 0.2)
 """Parts of the token limit to try while the provider says that the prompt is too long."""
 _WEIGHTS: Final = {"query": 1.0, "goal": 0.5, "question": 0.25}
@@ -119,7 +121,7 @@ class ModelLearner:
         learnings = self._bound(answer, excerpts, brief, node)
         asked = (*node.asked, *node.query.texts)
         questions = unique(getattr(answer, "follow_ups", ()), asked)[: node.room]
-        return Lesson(tuple(learnings), tuple(Query(q, q) for q in questions))
+        return Lesson(tuple(learnings), tuple(Query(searchable(q), q) for q in questions))
 
     def _excerpts(
         self, node: ResearchNode, brief: Brief, pages: Sequence[Page], share: float
@@ -171,6 +173,15 @@ class ModelLearner:
             elif item.text.strip():
                 bound.setdefault(item.text, Learning(item.text))
         return list(bound.values())
+
+
+def searchable(question: str) -> str:
+    """Return what to type for a follow-up question: without relative clauses, which only say how it came up.
+
+    'What is known about the Orla dam, on which the town depends?' is searched as 'What is known about the Orla dam'.
+    """
+    text = _CLAUSE.sub("", question).rstrip(" ?？")
+    return text if names(text) else question
 
 
 def shown(excerpts: Sequence[Excerpt]) -> str:

@@ -86,15 +86,16 @@ def test_the_command_prints_both_sides(tmp_path):
         ("hotpot_train100", "hotpot_train100", None, None),
     ],
 )
-async def test_public_questions(docs, questions, recall, whole, capsys):
-    """Gold passages among at most 25 read; None: no worse than one BM25 search for 25."""
+async def test_public_questions(docs, questions, recall, whole):
+    """Gold passages among at most 25 read; None: no worse than one BM25 search for 25.
+
+    The first 50 questions of each set, to be quick; the command runs them all.
+    """
     result = await hops.compare(
-        DATA / f"{docs}.docs.jsonl", DATA / f"{questions}.questions.jsonl", 12, 25, None
+        DATA / f"{docs}.docs.jsonl", DATA / f"{questions}.questions.jsonl", 12, 25, 50
     )
-    with capsys.disabled():
-        print(f"\n{questions}: tree {result['tree']} | one BM25 search {result['bm25']}")
     tree, single = result["tree"], result["bm25"]
-    assert max(result["most"][0], 12) == 12
-    assert max(result["most"][1], 25) == 25
+    assert result["most"][0] <= 12
+    assert result["most"][1] <= 25
     assert tree.recall >= (single.recall if recall is None else recall)
     assert tree.whole >= (single.whole if whole is None else whole)

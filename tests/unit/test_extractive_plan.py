@@ -18,8 +18,8 @@ async def decide(node, shape, question="Who?", **budget):
     return await PLANNER.decide(node, Brief(question), shape, Scope(budget=Budget(budget)))
 
 
-def node(*follow_ups, path=(0,), learnings=(Learning("new"),), **more):
-    findings = Findings(learnings, tuple(Query(f, "goal") for f in follow_ups))
+def node(*follow_ups, path=(0,), **more):
+    findings = Findings((Learning("new"),), tuple(Query(f, "goal") for f in follow_ups))
     return ResearchNode(Query("q"), path, findings=findings, **more)
 
 

@@ -111,12 +111,17 @@ class Index:
             isolation_level=None,
             check_same_thread=False,
         )
-        self.close = weakref.finalize(self, self._db.close)
+        self._finalizer = weakref.finalize(self, self._db.close)
         try:
             self._set_up(path)
         except (sqlite3.Error, FileExistsError, ConfigError):
             self.close()
             raise
+
+    def close(self) -> None:
+        """Close the file, after what a thread is still doing: SQLite bears no other order."""
+        with self._lock:
+            self._finalizer()
 
     def _set_up(self, path: Path | None) -> None:
         with self._lock, self._transaction() as db:
