@@ -1,8 +1,8 @@
 """A question in, a report out in which every cited sentence can be traced to words on a saved page.
 
-    report = await deep_research.research("…", docs=["papers/"])       # or deep_research.run("…"), blocking
+    report = await deep_research.research("…", docs=["papers/"])   # or, blocking, run("…")
 
-    researcher = DeepResearcher("…", report_type="deep")               # in two steps, with progress
+    researcher = DeepResearcher("…", report_type="deep")           # in two steps, with progress
     context = await researcher.conduct_research(on_progress=callback)
     markdown = await researcher.write_report()
 

@@ -46,8 +46,8 @@ def _usual_stop(nodes: Iterable[ResearchNode]) -> str:
 def _fatal(root: ResearchNode) -> Failure | None:
     """Return the failure that kept the run from finding anything.
 
-    The root's own; or, if all branches failed, the first one's; or, if the root had no branches,
-    the first search or page that an outage kept from it.
+    The root's own; or, if all branches failed, the first one's; or the first call of the root's own that an outage
+    kept from it (what its branches met in part does not count).
     """
     if root.failure and root.failure.kind != "budget":
         return root.failure
@@ -55,16 +55,15 @@ def _fatal(root: ResearchNode) -> Failure | None:
     failed = [n.failure for n in branches if n.failure and n.failure.kind != "budget"]
     if branches and len(failed) == len(branches):
         return failed[0]
-    if branches:
-        return None
-    return next((f for f in root.findings.failures if f.kind in _OUTAGES), None)
+    missed = root.mishaps if branches else (*root.mishaps, *root.findings.failures)
+    return next((f for f in missed if f.kind in _OUTAGES), None)
 
 
 def failures(root: ResearchNode) -> tuple[Failure, ...]:
     """Return everything that failed, in tree order: pages, searches, nodes."""
     found: list[Failure] = []
     for node in root.walk():
-        found.extend(node.findings.failures)
+        found.extend((*node.mishaps, *node.findings.failures))
         if node.failure:
             found.append(node.failure)
     return tuple(found)

@@ -114,9 +114,12 @@ class Pipeline:
 
         async def one(text: str) -> Sequence[Source] | DeepResearchError:
             try:
-                return await self.outside.search(text, scope)
+                found = await self.outside.search(text, scope)
             except DeepResearchError as error:
                 return error
+            data = {"query": text, "hits": len(found)}
+            self.emit(Event(Kind.SEARCHED, node.path, data))
+            return found
 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(text)) for text in node.query.texts]

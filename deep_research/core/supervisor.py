@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from .budget import Budget
 from .compose import Composer
-from .errors import DeepResearchError
+from .errors import AuthFailed, ConfigError, DeepResearchError
 from .events import Event, Kind
 from .merge import merge
-from .model import Brief, Query, ResearchNode, Shape
+from .model import Brief, Failure, Query, ResearchNode, Shape
 from .outcome import failures, gaps, outcome
 from .ports import Emit, Planner, Scope
 from .report import Report, RunStatus
@@ -124,7 +124,9 @@ class Supervisor:
         found = [Brief(question)]
 
         async def work() -> None:
-            found[0] = await self._brief(question, Scope((), limits.budget, root.usage))
+            found[0] = await self._brief(root, Scope((), limits.budget, root.usage))
+            if root.failure:
+                return
             first, *rest = found[0].queries or (question,)
             root.query = Query(first, question, tuple(rest))
             await self.tree.investigate(root, found[0], limits.shape, limits.budget)
@@ -143,12 +145,17 @@ class Supervisor:
             return found[0], True
         return found[0], False
 
-    async def _brief(self, question: str, scope: Scope) -> Brief:
-        """Ask for a brief; without one the bare question has to do."""
+    async def _brief(self, root: ResearchNode, scope: Scope) -> Brief:
+        """Ask for a brief; without one the bare question has to do, unless nothing can work without a key."""
+        question = root.query.text
         try:
             brief = await self.planner.brief(question, scope)
+        except (AuthFailed, ConfigError) as error:
+            self.tree.fail(root, error)
+            return Brief(question)
         except DeepResearchError as error:
-            self.emit(Event(Kind.WARNING, data={"message": f"no brief: {error}"}))
+            self.emit(Event(Kind.WARNING, data={"message": f"no brief: {error}", "kind": error.kind}))
+            root.mishaps = (Failure.of(error, root.path),)
             brief = Brief(question)
         data = {
             "language": brief.language,

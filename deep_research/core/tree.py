@@ -45,7 +45,7 @@ class Tree:
             await self._delegate(node, brief, shape, budget)
             self._move(node, Status.DONE)
         except DeepResearchError as error:
-            self._move(node, Status.FAILED, Failure.of(error, node.path))
+            self.fail(node, error)
         except asyncio.CancelledError:
             self._move(node, Status.CANCELLED)
             raise
@@ -94,6 +94,10 @@ class Tree:
                     group.create_task(self.investigate(child, brief, shape.deeper(), share))
         finally:
             budget.reclaim(shares)
+
+    def fail(self, node: ResearchNode, error: DeepResearchError) -> None:
+        """End this node for a reason that is told."""
+        self._move(node, Status.FAILED, Failure.of(error, node.path))
 
     def _move(self, node: ResearchNode, status: Status, failure: Failure | None = None) -> None:
         """Set the node's status and tell whoever watches."""

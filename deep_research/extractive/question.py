@@ -15,7 +15,6 @@ from .language import detect, function_words
 _CJK: Final = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _HAS_CJK = re.compile(f"[{_CJK}]")
 _WORD = re.compile(rf"[{_CJK}]|[^\W_]+(?:['’][^\W_]+)*")
-_INNER_CAPITAL = re.compile(r"\w[\s:-]+[^\W\d_a-zß-öø-ÿ]")
 _CLAUSE = re.compile(
     r"[,;:?!\u3002\uff0c\uff1b\uff1f]"
     r"|\b(?:(?:in|to|for|from) which|where|which|that|whom?|whose|when|while|since)\b",
@@ -67,9 +66,9 @@ class Question:
         In a question without any capitals the title's own decide.
         """
         flat = not any(c.isupper() for c in self.text[1:])
+        proper = flat and any(word[0].isupper() for word in _WORD.findall(title)[1:])
         for k in names.title_keys(title):
-            named = self._written_as_name(k) or (flat and bool(_INNER_CAPITAL.search(title)))
-            if named and names.within(k, self.key):
+            if names.within(k, self.key) and (proper or self._written_as_name(k)):
                 return k
         return ""
 

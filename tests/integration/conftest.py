@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -59,7 +59,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Make an OpenAI-compatible endpoint round a model; inside, it is the one that runs ask."""
 
     class Endpoint(FakeOpenAI):
-        async def __aenter__(self) -> Endpoint:
+        async def __aenter__(self) -> Self:
             await super().__aenter__()
             monkeypatch.setenv("OPENAI_BASE_URL", self.base_url)
             monkeypatch.setenv("OPENAI_API_KEY", "sk-test")

@@ -35,8 +35,13 @@ def unbound_quotes(folder):
     return [p for sha, p in places if texts[sha][p["start"] : p["end"]] != p["quote"]]
 
 
+def contents(folder):
+    """What stands in a folder, by path."""
+    return {p: p.read_bytes() for p in Path(folder).rglob("*") if p.is_file()}
+
+
 def stored_events(folder):
-    lines = (folder / "events.jsonl").read_text("utf-8").splitlines()
+    lines = (Path(folder) / "events.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
@@ -125,7 +130,10 @@ class TestWithModel:
         assert (run.folder / "report.md").exists()
 
     async def test_writer_that_fails_leaves_a_plain_report(self, clerk, endpoint, corpus, question):
-        broken = Reply("no idea", step="outline", times=None), Reply("nor", step="section", times=None)
+        broken = (
+            Reply("no idea", step="outline", times=None),
+            Reply("nor", step="section", times=None),
+        )
         async with endpoint(clerk(*broken)):
             report = await Run(question, settings(docs=[str(corpus)])).execute()
         assert report.references
@@ -235,13 +243,23 @@ class TestCutOff:
     """What is cancelled from outside propagates, leaves nothing running, and says so."""
 
     async def test_cancelled(self, clerk, endpoint, corpus, question):
+        reading = asyncio.Event()
         slow = Reply({}, step="learnings", times=None, delay=30)
-        async with endpoint(clerk(slow)) as server:
+
+        llm = clerk(slow)
+        complete = llm.complete
+
+        async def signalling(prompt):
+            if prompt.name == "learnings":
+                reading.set()
+            return await complete(prompt)
+
+        llm.complete = signalling
+        async with endpoint(llm):
             before = asyncio.all_tasks()
             run = Run(question, settings(docs=[str(corpus)]))
             task = asyncio.create_task(run.execute())
-            while not any("learnings" in json.dumps(b) for b in server.bodies):
-                await asyncio.sleep(0.005)
+            await reading.wait()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -324,10 +342,10 @@ class TestFolderOfAnotherRun:
     async def test_is_refused_and_kept(self, corpus, question):
         config = settings(docs=[str(corpus)], **{"report.folder": "out"})
         await Run(question, config).execute()
-        before = {p: p.read_bytes() for p in Path("out").rglob("*") if p.is_file()}
+        before = contents("out")
         with pytest.raises(ConfigError, match="out holds another run: name another folder"):
             await Run("Who was Larcum Kendall?", config).execute()
-        assert before == {p: p.read_bytes() for p in Path("out").rglob("*") if p.is_file()}
+        assert contents("out") == before
 
     async def test_of_two_at_once_one_is_refused(self, corpus, question):
         config = settings(docs=[str(corpus)], **{"report.folder": "out"})
@@ -341,23 +359,27 @@ class TestFolderOfAnotherRun:
 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(outcome(run)) for run in runs]
-        assert [t.result() for t in tasks][0] == "a"
+        assert tasks[0].result() == "a"
         assert "holds another run" in tasks[1].result()
-        assert {e["run"] for e in stored_events(Path("out"))} == {"a"}
+        assert {e["run"] for e in stored_events("out")} == {"a"}
 
-    async def test_other_files_may_be_there(self, corpus, question):
-        Path("out").mkdir()
-        Path("out/notes.txt").write_text("mine")
+    @pytest.fixture
+    def out(self, place):
+        (place / "out").mkdir()
+        return place / "out"
+
+    async def test_other_files_may_be_there(self, out, corpus, question):
+        notes = out / "notes.txt"
+        notes.write_text("mine")
         config = settings(docs=[str(corpus)], **{"report.folder": "out"})
         assert (await Run(question, config).execute()).status == "complete"
-        assert Path("out/notes.txt").read_text() == "mine"
+        assert notes.read_text() == "mine"
 
-    async def test_a_run_that_could_not_begin_does_not_block_it(self, corpus, question):
-        Path("out").mkdir()
+    async def test_a_run_that_could_not_begin_does_not_block_it(self, out, corpus, question):
         bad = settings(docs=["missing"], **{"report.folder": "out"})
         with pytest.raises(ConfigError):
             await Run(question, bad).execute()
-        assert list(Path("out").iterdir()) == []
+        assert contents(out) == {}
         good = settings(docs=[str(corpus)], **{"report.folder": "out"})
         assert (await Run(question, good).execute()).status == "complete"
 

@@ -3,6 +3,7 @@
 import asyncio
 import enum
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -168,14 +169,20 @@ class TestTwoSteps:
 
 class TestProgress:
     FIELDS = (
-        "current_depth total_depth current_breadth total_breadth"
-        " completed_queries total_queries learnings sources"
-    ).split()
+        "current_depth",
+        "total_depth",
+        "current_breadth",
+        "total_breadth",
+        "completed_queries",
+        "total_queries",
+        "learnings",
+        "sources",
+    )
 
     async def test_counts_never_go_back_and_end_complete(self, docs):
         seen = []
         await DeepResearcher(QUESTION, docs=docs).conduct_research(on_progress=seen.append)
-        for before, after in zip(seen, seen[1:], strict=False):
+        for before, after in pairwise(seen):
             assert all(getattr(before, f) <= getattr(after, f) for f in self.FIELDS)
         last = seen[-1]
         assert last.completed_queries == last.total_queries > 1
@@ -285,7 +292,7 @@ class TestSettings:
         DeepResearcher(QUESTION, "deep", docs=docs)
         DeepResearcher(QUESTION, report_type=Kinds.Deep, docs=docs)
         for kind in ("research_report", Kinds.Outline, None):
-            with pytest.raises(ConfigError, match="report_type = .*must be one of deep"):
+            with pytest.raises(ConfigError, match=r"report_type = .*must be one of deep"):
                 DeepResearcher(QUESTION, report_type=kind, docs=docs)
 
     def test_headers(self, docs):
@@ -333,9 +340,7 @@ class TestSideBySide:
         """Different settings, budgets and stops; one is stopped, the other does not notice."""
         events = {"a": [], "b": []}
         a = DeepResearcher(QUESTION, docs=docs, breadth=1, depth=1, on_event=events["a"].append)
-        b = DeepResearcher(
-            QUESTION, docs=docs, **{"budget.pages": 1}, on_event=events["b"].append
-        )
+        b = DeepResearcher(QUESTION, docs=docs, **{"budget.pages": 1}, on_event=events["b"].append)
         c = DeepResearcher("Who was Ada Brandt?", docs=docs)
         c.stop()
         async with asyncio.TaskGroup() as group:

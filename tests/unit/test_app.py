@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -22,13 +23,13 @@ def settings(**arguments):
 
 
 def parts(engines=(), models=None, **arguments):
-    return wiring.Parts(settings(**arguments), models or {}, engines, list().append, lambda _: None)
+    return wiring.Parts(settings(**arguments), models or {}, engines, [].append, lambda _: None)
 
 
 class Engine(FakeSearch):
     """Remembers how it was made and whether it was closed."""
 
-    made: list["Engine"] = []
+    made: ClassVar[list["Engine"]] = []
 
     def __init__(self, *, http=None):
         super().__init__({})

@@ -23,6 +23,13 @@ def test_a_title_counts_as_named_only_if_it_is_written_as_a_name():
     assert analyse("Brother is whose song?").names_title("Brother") == ""
 
 
+def test_in_a_question_without_capitals_the_titles_own_decide():
+    """People type 'who wrote the silver ford'; 'Place of birth' is still no name."""
+    question = analyse("what is the place of birth of the director of the silver ford")
+    assert question.names_title("The Silver Ford (film)") == "the silver ford"
+    assert question.names_title("Place of birth") == ""
+
+
 def test_cjk_titles_are_named_without_capitals():
     assert analyse("谁创立了阿里巴巴集团?").names_title("阿里巴巴集团")
     assert not analyse("谁创立了阿里巴巴集团?").names_title("阿")

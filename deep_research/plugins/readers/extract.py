@@ -53,6 +53,7 @@ _HTML_START: Final = re.compile(
 )
 _MARKUP_TYPES: Final = frozenset({HTML, "application/xhtml+xml"})
 _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_DATED = re.compile(r"^\W*(?:published|date|updated)\W*[:=]\W*(\d{4}-\d{2}-\d{2})\b", re.IGNORECASE | re.MULTILINE)
 _HEADING: Final = re.compile(r"\s*#{1,2}\s+(.+?)\s*#*\s*$", re.MULTILINE)
 _LARGEST_MARKUP: Final = 8_000_000  # characters; more takes the parsers minutes
 
@@ -151,7 +152,10 @@ def _plain(text: str, media_type: str) -> Document:
         if media_type in {"text/markdown", "text/x-markdown"}
         else None
     )
-    return Document(plain, heading[1] if heading else "", media_type=media_type)
+    dated = _DATED.search(plain[:1000])
+    return Document(
+        plain, heading[1] if heading else "", dated[1] if dated else "", media_type=media_type
+    )
 
 
 def _json(text: str) -> str:

@@ -168,8 +168,8 @@ def test_likeness_is_symmetric_and_bounded(a: str, b: str) -> None:
         ("Population Of Paris", "what is the population of paris", True),
         ("history of Paris in 1990", "history of Paris in 1991", False),
         (
-            "who paid for the long new railway line bridge repair at Ashford",
-            "who paid for the long new railway line bridge repair at Barnsley",
+            "who paid workers for the long new railway line bridge repair job at Ashford",
+            "who paid workers for the long new railway line bridge repair job at Barnsley",
             False,
         ),
         ("the", "The", True),
