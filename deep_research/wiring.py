@@ -15,8 +15,17 @@ from . import registry
 from .config import Config, ModelChoice
 from .core.compose import Composer
 from .core.model import Page, Shape, Source
-from .core.pipeline import Learner, Pipeline
-from .core.ports import LLM, Emit, Outside, PageReader, Planner, SearchEngine, Writer
+from .core.pipeline import Learner
+from .core.ports import (
+    LLM,
+    Emit,
+    Outside,
+    PageReader,
+    Planner,
+    Researcher,
+    SearchEngine,
+    Writer,
+)
 from .core.supervisor import Supervisor
 from .core.tree import Tree
 from .core.urls import in_domains
@@ -123,7 +132,15 @@ class Parts:
         config, emit = self.config, self.emit
         plain = extractive_steps(config)
         steps = model_steps(gate, emit, config) if self.models else plain
-        researcher = Pipeline(gate, steps.learner, emit, config.reading.pages_per_query)
+        researcher: Researcher = registry.build(
+            "researchers",
+            config.researcher,
+            {},
+            outside=gate,
+            learner=steps.learner,
+            emit=emit,
+            pages_per_query=config.reading.pages_per_query,
+        )
         floor = {**_FLOOR, **(_MODEL_FLOOR if self.models else {})}
         permits = asyncio.Semaphore(config.tree.concurrency)
         tree = Tree(researcher, steps.planner, emit, permits, floor)

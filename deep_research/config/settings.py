@@ -157,7 +157,7 @@ class Reading(_Section):
     pages_per_query: int = _setting(6, "Pages read for one query.", ge=1, le=50)
     timeout: float = _setting(20.0, "Seconds that one page may take.", gt=0, le=600, timing=True)
     stall: float = _setting(
-        8.0, "Seconds without a byte after which a page is given up.", gt=0, le=600, timing=True
+        6.0, "Seconds without a byte after which a page is given up.", gt=0, le=600, timing=True
     )
     tokens: int = _setting(
         6000, "Tokens of page text that the reader sees at once.", ge=500, le=200_000

@@ -74,13 +74,15 @@ def _told(failure: Failure | None) -> str:
 
 
 def gaps(root: ResearchNode, brief: Brief, bank: Bank) -> tuple[str, ...]:
-    """Return what is missing: headings without evidence, then branches that brought nothing."""
+    """Return what is missing: headings without evidence, then queries for which no page could be read."""
     said = [item.learning.text for item in bank.items]
     open_headings = [h for h in brief.outline if not any(_touches(h, text) for text in said)]
     barren = [
         node.query.text
         for node in root.walk()
-        if node.path and not node.findings.learnings and node.status is not Status.PENDING
+        if node.path
+        and not (node.findings.learnings or node.findings.read)
+        and node.status is not Status.PENDING
     ]
     return tuple(dict.fromkeys((*open_headings, *barren)))[:_MOST_GAPS]
 

@@ -12,6 +12,8 @@ Span = tuple[int, int]
 
 _CJK: Final = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)*")
+_VOICING: Final = "\u3099\u309a"
+"""Marks that make another letter in Japanese, unlike an accent."""
 NUMBER: Final = re.compile(
     rf"(?<![^\W{_CJK}])[+\u2212-]?(?:(?<![\d.])\.)?\d(?:[\d,.\u00a0\u202f]*\d)?"
 )
@@ -89,8 +91,11 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
 
 def fold(text: str) -> str:
     """Lower-case, compatibility-normalised, without accents: for comparing, never for showing."""
+    if text.isascii():
+        return text.lower()
     decomposed = unicodedata.normalize("NFKD", text)
-    return "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
+    bare = "".join(c for c in decomposed if c in _VOICING or not unicodedata.combining(c))
+    return unicodedata.normalize("NFC", bare).casefold()
 
 
 @lru_cache(maxsize=8192)

@@ -12,6 +12,8 @@ from deep_research.app import Run
 from deep_research.config import load
 from deep_research.core.errors import ConfigError
 from deep_research.core.events import Kind
+from deep_research.core.model import Findings, Learning
+from deep_research.core.passages import quote_at
 from deep_research.plugins.exporters.json import parse
 from deep_research.registry import check_engine
 from deep_research.runtime.progress import as_dict
@@ -420,6 +422,17 @@ class TestPlugins:
         report = await Run(question, settings(docs=[str(corpus)])).execute()
         assert report.status == "complete"
 
+    async def test_researcher_of_ones_own(self, corpus, question):
+        config = settings(docs=[str(corpus)], researcher=f"{__name__}:Scout")
+        report = await Run(question, config).execute()
+        assert report.status == "complete"
+        assert {x.text for x in report.learnings} == {"Scouts look ahead."}
+
+    async def test_unknown_researcher(self, corpus, question):
+        config = settings(docs=[str(corpus)], researcher="pipline")
+        with pytest.raises(ConfigError, match=r"unknown researcher 'pipline'.*'pipeline'"):
+            Run(question, config)
+
     async def test_domains_filter_the_web_not_the_documents(self, corpus, question):
         config = settings(docs=[str(corpus)], **{"search.include_domains": ["example.org"]})
         assert (await Run(question, config).execute()).status == "complete"
@@ -441,3 +454,15 @@ class Unwritable:
 
     def export(self, report):
         return b""
+
+
+class Scout:
+    """A nested researcher that asks the run's own search and reader."""
+
+    def __init__(self, *, outside):
+        self.outside = outside
+
+    async def investigate(self, node, brief, scope):
+        hits = await self.outside.search(node.query.text, scope)
+        page = await self.outside.read(hits[0], scope)
+        return Findings((Learning("Scouts look ahead.", (quote_at(page, 0, 20),)),))

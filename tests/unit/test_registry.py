@@ -94,7 +94,7 @@ def test_unknown_names():
     assert error("exporters", "jsn", {}).startswith("unknown report format 'jsn'; there are: ")
     assert error("exporters", "jsn", {}).endswith("did you mean 'json'?")
     assert "did you mean" not in error("exporters", "zzzzz", {})
-    assert "there are: none" in error("researchers", "zzzzz", {})
+    assert "there are: pipeline" in error("researchers", "zzzzz", {})
 
 
 def test_module_and_attribute(here):

@@ -1,0 +1,242 @@
+"""A small coast of invented lighthouses, a model that reads it well, and whole runs over both.
+
+A case is one thing that goes wrong, tried on the whole engine: the model's answer to one step, the
+endpoint's answer to one request, a document, a page. `lab` does the run; `Outcome` is what a user has
+in hand afterwards, and `Outcome.check` what has to hold whatever went wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deep_research import wiring
+from deep_research.app import Run
+from deep_research.config import load
+from deep_research.core.events import Event, Kind
+from deep_research.core.report import Report
+from deep_research.registry import check_engine
+from deep_research.testing import FakeOpenAI, FakePage
+
+QUESTION = "Who built the Marram lighthouse and when?"
+COAST = {
+    "marram.md": (
+        "# Marram lighthouse\n\n"
+        "The Marram lighthouse was built in 1874 by the engineer Ida Kell.\n\n"
+        "Its lamp could be seen from a distance of 31 km.\n\n"
+        "Keepers lived on the Marram rock until 1962, when the light was automated.\n"
+    ),
+    "kell.md": (
+        "# Ida Kell\n\n"
+        "Ida Kell was born in Torvik in 1839 and designed 12 lighthouses on the northern coast.\n\n"
+        "Her last work was the Sund bridge, which opened in 1891.\n"
+    ),
+    "torvik.md": (
+        "# Torvik\n\n"
+        "Torvik is a harbour town of 8,400 people, known for its school of engineering.\n\n"
+        "The school of Torvik was founded in 1811 by the merchant Olaf Brun.\n"
+    ),
+}
+STEPS = {
+    "brief": "You prepare web research",
+    "plan": "You plan research",
+    "learn": "You read sources",
+    "outline": "You arrange",
+    "section": "You write one section",
+    "rewrite": "You correct one sentence",
+}
+LEAKS = re.compile(
+    r"<think|</|◁|<\||\[THINK|Traceback|\bNone\b|\bnull\b|\bundefined\b|\bNaN\b|\{['\"]|\['|\\n|\\u[0-9a-f]{4}|```"
+    r"|\[object Object\]|tool_call|followUp|researchGoal|\bS\d\b|[\x00-\x08\x0b-\x1f]"
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request to the model: its step, its prompt, and the numbered lines in it."""
+
+    step: str
+    system: str
+    user: str
+    body: Mapping[str, Any]
+
+    @property
+    def lines(self) -> list[tuple[int, str]]:
+        return [(int(n), t) for n, t in re.findall(r"^\[(\d+)\]\n(.+)$", self.user, re.MULTILINE)]
+
+    def number(self, words: str) -> int:
+        """The number of the line that contains `words`."""
+        return next((n for n, text in self.lines if words in text), 1)
+
+
+def good(asked: Asked) -> Any:
+    """What a model says that reads well and invents nothing."""
+    lines = asked.lines
+    match asked.step:
+        case "brief":
+            return {"scope": "", "language": "en", "outline": ["Builder"], "queries": [QUESTION]}
+        case "plan":
+            return {"queries": [{"query": "Ida Kell engineer", "goal": "who Ida Kell was"}]}
+        case "learn":
+            return {"learnings": [{"text": t, "evidence": [n]} for n, t in lines], "follow_ups": []}
+        case "outline":
+            return {"sections": [{"title": "The builder", "evidence": [n for n, _ in lines]}]}
+        case "section":
+            said = [(n, t.partition(" (The source:")[0]) for n, t in lines]
+            return {"sentences": [{"text": t, "evidence": [n], "paragraph": 1} for n, t in said]}
+        case _:
+            n, text = lines[0]
+            return {"text": text.partition(" (The source:")[0], "evidence": [n]}
+
+
+def completion(content: Any, **more: Any) -> dict[str, Any]:
+    """A chat completion in JSON; `more` overwrites parts of the whole, message_… of the message."""
+    message = {"role": "assistant", "content": content}
+    message |= {k.removeprefix("message_"): v for k, v in more.items() if k.startswith("message_")}
+    choice = {"index": 0, "message": message, "finish_reason": more.pop("finish_reason", "stop")}
+    usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+    whole = {"id": "c", "object": "chat.completion", "model": "fake-model", "usage": usage}
+    rest = {k: v for k, v in more.items() if not k.startswith("message_")}
+    return {**whole, "choices": [choice], **rest}
+
+
+Say = Any
+"""Text, JSON or a `FakePage`; a function of `Asked` that gives one; or a list of these, in turn."""
+
+
+class Endpoint(FakeOpenAI):
+    """An endpoint that answers as `good` does, except the steps in `said`."""
+
+    def __init__(self, said: Mapping[str, Say]) -> None:
+        super().__init__(None)  # type: ignore[arg-type]
+        self.said = {k: list(v) if isinstance(v, list) else [v] for k, v in said.items()}
+        self.asked: list[Asked] = []
+        self.route("/v1/chat/completions", self.answer)
+
+    def answer(self, request: Any) -> FakePage:
+        body = request.json()
+        texts = [m["content"] for m in body["messages"]]
+        whole = "\n".join(texts)
+        step = next((s for s, words in STEPS.items() if words in whole), "?")
+        asked = Asked(step, texts[0] if len(texts) > 1 else "", texts[-1], body)
+        self.asked.append(asked)
+        turns = self.said.get(step) or self.said.get("*") or [good]
+        say = turns.pop(0) if len(turns) > 1 else turns[0]
+        answer = say(asked) if callable(say) else say
+        answer = good(asked) if answer is None else answer
+        if isinstance(answer, FakePage):
+            return answer
+        text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+        return FakePage(completion(text))
+
+    def count(self, step: str) -> int:
+        return sum(a.step == step for a in self.asked)
+
+
+@dataclass
+class Outcome:
+    """What a user has in hand after a run."""
+
+    report: Report
+    folder: Path
+    events: Sequence[Event]
+    endpoint: Endpoint | None
+    waits: list[float] = field(default_factory=list)
+
+    @property
+    def markdown(self) -> str:
+        return (self.folder / "report.md").read_text("utf-8")
+
+    @property
+    def json(self) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads((self.folder / "report.json").read_text("utf-8"))
+        return data
+
+    @property
+    def queries(self) -> list[str]:
+        """What the branches of the root asked."""
+        assert self.report.tree
+        return [child.query.text for child in self.report.tree.children]
+
+    @property
+    def learned(self) -> list[str]:
+        return [x.text for x in self.report.learnings if x.evidence]
+
+    @property
+    def warnings(self) -> list[str]:
+        return [str(e.data["message"]) for e in self.events if e.kind is Kind.WARNING]
+
+    def check(self) -> None:
+        """What has to hold whatever went wrong: bound quotes, known numbers, nothing leaked."""
+        data = self.json
+        texts = {p.stem: p.read_bytes().decode() for p in self.folder.glob("sources/*")}
+        pages = {r["n"]: r["sha256"] for r in data["references"]}
+        cited = [(pages[c["reference"]], c) for x in data["claims"] for c in x["citations"]]
+        for sha, place in [
+            *cited,
+            *((e["sha256"], e) for x in data["learnings"] for e in x["evidence"]),
+        ]:
+            assert texts[sha][place["start"] : place["end"]] == place["quote"]
+        assert {c["reference"] for x in data["claims"] for c in x["citations"]} == set(pages)
+        marked = {int(n) for n in re.findall(r"\[(\d+)\]", data["body"])}
+        assert marked == set(pages), "every reference is cited, and nothing else is"
+        assert sorted(pages) == list(range(1, len(pages) + 1))
+        learned = "\n".join(x["text"] for x in data["learnings"])
+        shown = "\n".join((data["body"], learned, *self.queries, *data["gaps"]))
+        leak = LEAKS.search(shown)
+        assert leak is None, f"{leak} leaked: {shown[max(0, leak.start() - 60) : leak.end() + 60]!r}"
+        assert data["stop_reason"].strip()
+        assert bool(data["body"].strip()) == bool(pages)
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Do a whole run: `said` by the model (None: no model at all), over `docs`, with settings."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+    async def do(
+        said: Mapping[str, Say] | None,
+        *,
+        docs: Mapping[str, str | bytes] = COAST,
+        question: str = QUESTION,
+        endpoint: Endpoint | None = None,
+        **settings: Any,
+    ) -> Outcome:
+        for name, text in docs.items():
+            path = tmp_path / "docs" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        waits: list[float] = []
+
+        async def wait(seconds: float) -> None:
+            waits.append(seconds)
+
+        monkeypatch.setattr(wiring, "Gate", partial(wiring.Gate, sleep=wait))
+        given = {"breadth": 3, "depth": 1, **({"docs": [str(tmp_path / "docs")]} if docs else {})}
+        events: list[Event] = []
+
+        async def research(**model: Any) -> tuple[Report, Path]:
+            config = load(arguments={**given, **model, **settings}, check=check_engine)
+            run = Run(question, config, emit=events.append)
+            return await run.execute(), run.folder
+
+        if said is None and endpoint is None:
+            report, folder = await research(llm="none")
+        else:
+            endpoint = endpoint or Endpoint(said or {})
+            async with endpoint:
+                monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+                if "models.base_url" not in settings:
+                    monkeypatch.setenv("OPENAI_BASE_URL", endpoint.base_url)
+                report, folder = await research()
+        return Outcome(report, folder, events, endpoint, waits)
+
+    return do
