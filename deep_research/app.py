@@ -68,10 +68,10 @@ class Run:
         self.id = run or f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
         self.models = resolve_llm(config, registry.names("llms"))
         self.engines = resolve_engines(config)
+        # A name that nobody has is told before anything is spent.
+        registry.address("researchers", config.researcher)
         for name in self.engines:
-            registry.address(
-                "search", name
-            )  # a name that nobody has is told before anything is spent
+            registry.address("search", name)
         formats = dict.fromkeys(config.report.formats)
         self.exporters: list[Exporter] = [registry.build("exporters", f, {}) for f in formats]
         self.tally = Tally()
@@ -116,10 +116,10 @@ class Run:
 
     async def report(self, done: Researched) -> Report:
         """Write the report of what `research` brought; time that passed in between is free."""
-        if self._paused is not None:
-            pause = asyncio.get_running_loop().time() - self._paused
-            until = None if done.until is None else done.until + pause
-            done = replace(done, began=done.began + pause, until=until)
+        now = asyncio.get_running_loop().time()
+        pause = now - (self._paused or now)
+        until = None if done.until is None else done.until + pause
+        done = replace(done, began=done.began + pause, until=until)
         async with self._opened(self._parts(())) as supervisor:
             return await self._report(supervisor, done)
 

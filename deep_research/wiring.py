@@ -131,7 +131,7 @@ class Parts:
     def _supervisor(self, gate: Outside) -> Supervisor:
         config, emit = self.config, self.emit
         plain = extractive_steps(config)
-        steps = model_steps(gate, emit, config) if self.models else plain
+        steps = model_steps(gate, emit, config, plain.learner) if self.models else plain
         researcher: Researcher = registry.build(
             "researchers",
             config.researcher,
@@ -153,8 +153,8 @@ def shape_of(config: Config) -> Shape:
     return Shape(tree.breadth, tree.depth, tree.min_breadth, tree.queries_per_branch)
 
 
-def model_steps(gate: Outside, emit: Emit, config: Config) -> Steps:
-    """Return the steps that ask a language model."""
+def model_steps(gate: Outside, emit: Emit, config: Config, plain: Learner) -> Steps:
+    """Return the steps that ask a language model; `plain` learns where it makes nothing of pages."""
     from .steps.learn import ModelLearner
     from .steps.plan import TreePlanner
     from .steps.write import ModelWriter
@@ -162,7 +162,7 @@ def model_steps(gate: Outside, emit: Emit, config: Config) -> Steps:
     report = config.report
     return Steps(
         TreePlanner(gate, emit, count, report.language),
-        ModelLearner(gate, count, config.reading.tokens),
+        ModelLearner(gate, count, config.reading.tokens, plain),
         ModelWriter(gate, emit, count, report.tone, report.words),
     )
 

@@ -28,7 +28,8 @@ class Notes:
         """Return at most `limit` hits, best first; an empty list if there are none."""
         words = set(query.lower().strip("?").split()) - {"who", "made", "the", "of"}
         hits = [key for key, text in NOTES.items() if words & set(text.lower().split())]
-        return [Source(f"https://notes.example/{key}", key, NOTES[key]) for key in hits[:limit]]
+        address = "https://notes.example/"
+        return [Source(address + key, key, NOTES[key], self.name) for key in hits[:limit]]
 
     def holds(self, source: Source) -> bool:
         """Say that pages of this engine are read here, not fetched from the web."""

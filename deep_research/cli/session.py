@@ -63,7 +63,7 @@ class Session:
     def bound(self) -> str:
         """Say what the run can use at most, in one line."""
         config = self._run.config
-        most = estimate(config, shape_of(config), self._run.models)
+        most = estimate(config, shape_of(config), self._run.models, self._run.question)
         parts = [f"{most.nodes} queries", f"{most.searches} searches", f"{most.pages} pages"]
         if self._run.models:
             cost = "cost unknown (set models.prices)" if most.cost is None else f"${most.cost:.4f}"

@@ -176,7 +176,13 @@ class Network(_Section):
     user_agent: Text = _setting(
         "deep-research/0.1 (research assistant; reads pages once)", "How requests sign themselves."
     )
-    per_host: int = _setting(4, "Requests to one host at the same time.", ge=1, le=64, timing=True)
+    per_host: int | None = _setting(
+        None,
+        "Requests to one host at the same time; null is 4, and no limit for allow_hosts.",
+        ge=1,
+        le=64,
+        timing=True,
+    )
 
 
 class Limits(_Section):

@@ -70,11 +70,13 @@ def bare(text: str, quotes: Sequence[str] = ()) -> str:
 def adopt(sentence: Sentence, bank: Bank, question: str) -> Sentence | None:
     """Give a sentence that cites nothing the evidence that carries it.
 
-    A sentence that states no number may stand without (it only connects); one that does and is
-    carried by nothing in the bank is dropped: None.
+    A sentence that states no number may stand without (it only connects), if the question or the
+    bank knows the names in it. Else what is carried by nothing in the bank is dropped: None.
     """
     if not numbers(sentence.text):
-        return sentence
+        evidence = bank.quotes(item.id for item in bank.items)
+        context = _context(question, evidence)
+        return None if missing(sentence.text, [e.quote for e in evidence], context) else sentence
     for item in bank.items:
         bound = Sentence(sentence.text, (item.id,), sentence.paragraph)
         if judge(bound, bank, question)[0] is Support.VERIFIED:

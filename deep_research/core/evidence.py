@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -28,6 +29,7 @@ _WRAPPING = re.compile(r"^[\s\"'“”‘’«»„]*(?:(?:\.{3}|…)\s*)?|(?:\s
 _MENDABLE: Final = 0.5
 _UNRELATED: Final = 0.2
 _LOOSE: Final = 0.4
+_SMALL_WORDS, _ENGLISH = 5, 2
 _YEARS: Final = range(1000, 2101)
 
 
@@ -121,12 +123,17 @@ def missing(sentence: str, quotes: Iterable[str], context: str = "") -> tuple[st
     '5 million' and '5,000,000', '$' and 'dollars', '%' and 'percent', '2021-05-09' and 'May 9,
     2021' are equal; '5 million dollars' and '5 million euros' are not.
 
+    Where sentence and quotes are of different languages, what is counted cannot be compared, and
+    of the names only those of several words in the same script.
+
     Args:
         sentence: The sentence to be carried.
         quotes: The words that it cites.
         context: Words that may be used without a quote: the question, the titles of the cited
             pages.
     """
+    quotes = list(quotes)
+    other = foreign(sentence, quotes)
     sentence = spoken_dates(sentence)
     carried = spoken_dates(" ".join(quotes))
     context = spoken_dates(context)
@@ -142,22 +149,54 @@ def missing(sentence: str, quotes: Iterable[str], context: str = "") -> tuple[st
         ]
         if not same:
             gone.append(stated.number if stated.number == stated.value else stated.shown)
-        elif not any(_same_unit(stated, q, known_words) for q in same):
+        elif not any(_same_unit(stated, q, known_words, other) for q in same):
             gone.append(stated.shown)
     for name in names(sentence):
         lacking = [w for w in words(name) if stem(w) not in known_words and not w.isdigit()]
+        if other and (len(lacking) < len(words(name)) or " " not in name or not name.isascii()):
+            continue
         if set(lacking) - STOPWORDS - units and not _opens(sentence, name):
             gone.append(name)
     return tuple(dict.fromkeys(gone))
 
 
-def _same_unit(stated: Quantity, known: Quantity, known_words: set[str]) -> bool:
+def foreign(sentence: str, quotes: Sequence[str]) -> bool:
+    """Tell whether `sentence` is in another language than `quotes`, as far as rules can.
+
+    Another script; or of at least five small words on both sides not one in common, and on one of
+    them hardly a word that English cannot do without.
+    """
+    quoted = " ".join(quotes)
+    if not sentence.strip() or not quoted.strip():
+        return False
+    here, there = _script(sentence), _script(quoted)
+    if here != there:
+        return bool(here and there)
+    small = [{w for w in words(t) if w.isalpha()} - _named(t) for t in (sentence, quoted)]
+    english = [len(s & STOPWORDS) for s in small]
+    return min(map(len, small)) >= _SMALL_WORDS and min(english) < _ENGLISH and not small[0] & small[1]
+
+
+def _named(text: str) -> set[str]:
+    return {w for name in names(text) for w in words(name)}
+
+
+def _script(text: str) -> str:
+    """Return the script of most letters of a text ('LATIN', 'CJK', …), '' without letters."""
+    scripts = Counter(unicodedata.name(c, "").partition(" ")[0] for c in text if c.isalpha())
+    found = scripts.most_common(1)[0][0] if scripts else ""
+    return "CJK" if found in {"HIRAGANA", "KATAKANA"} else found
+
+
+def _same_unit(
+    stated: Quantity, known: Quantity, known_words: set[str], other: bool = False
+) -> bool:
     """Tell whether a quote's number counts what the sentence's does, as far as both say what.
 
     A word that is no unit of measure may stand elsewhere in the quotes; behind a year it says
     nothing about the year.
     """
-    if stated.unit in {"", known.unit}:
+    if stated.unit in {"", known.unit} or (other and not (stated.measured and known.measured)):
         return True
     if stated.measured:
         return not known.measured and stated.unit in known_words
@@ -177,14 +216,22 @@ def support(
 
     Verified: every number, unit and name is there and the words overlap. Partial: something is
     missing. Unsupported: no number of the sentence is there, or the words have next to nothing in
-    common; without any quote always.
+    common; without any quote always. Words of another language need not overlap if there are
+    numbers or names, and all are there.
     """
+    quotes = [q for q in quotes if q.strip()]
     gone = missing(sentence, quotes, context)
     said = set(terms(sentence))
     said = said - set(terms(context)) or said
     carried = {t for quote in quotes for t in terms(quote)}
     overlap = len(said & carried) / len(said) if said else float(bool(carried))
     stated = set(numbers(sentence))
+    if foreign(sentence, quotes) and not (stated and stated <= set(gone)):
+        shared = stated or _named(sentence) & {w for q in quotes for w in words(q)}
+        if shared and not gone:
+            return Support.VERIFIED, ()
+        if shared or _script(sentence) != _script(" ".join(quotes)):
+            return Support.PARTIAL, gone
     if overlap < _UNRELATED or (stated and stated <= set(gone)):
         return Support.UNSUPPORTED, gone
     if gone or overlap < _LOOSE:
@@ -197,14 +244,14 @@ def grounded(
 ) -> Learning | None:
     """Bind a learning to the sentences it points at, or mend it; None if no sentence carries it.
 
-    If the sentences lack a number, name or unit of the text, the best matching sentence of `pool`
+    If the sentences lack a number, name or unit of the text, or say something else, the best matching sentence of `pool`
     is tried; if that fails too, the sentences speak for themselves and replace the text.
     """
     text = " ".join(text.split())
     chosen = list(excerpts)
-    if not chosen or (text and missing(text, [e.text for e in chosen], context)):
+    if not chosen or (text and not _carried(text, [e.text for e in chosen], context)):
         better = best_excerpt(text, pool) if text else None
-        if better is not None and not missing(text, [better.text], context):
+        if better is not None and _carried(text, [better.text], context):
             chosen = [better]
         elif chosen:
             text = " ".join(e.text for e in chosen)
@@ -215,3 +262,8 @@ def grounded(
         for item in excerpt.evidence():
             evidence.setdefault((item.sha256, item.start), item)
     return Learning(text or " ".join(e.text for e in chosen), tuple(evidence.values()))
+
+
+def _carried(text: str, quotes: Sequence[str], context: str) -> bool:
+    judged, gone = support(text, quotes, context)
+    return not gone and judged is not Support.UNSUPPORTED

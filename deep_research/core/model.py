@@ -211,8 +211,8 @@ class ResearchNode:
     """One query, what was learned from it, and the nodes that grew out of it.
 
     `known`, `asked` and `read` come from its ancestors: with the query, all that a node may depend
-    on. `room` is how many follow-ups can still be used below it. `failure` ended the node; `mishaps`
-    are what it went on without.
+    on. `room` is how many follow-ups can still be used below it. `failure` ended the node;
+    `mishaps` are what it went on without.
     """
 
     query: Query

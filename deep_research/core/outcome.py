@@ -46,8 +46,8 @@ def _usual_stop(nodes: Iterable[ResearchNode]) -> str:
 def _fatal(root: ResearchNode) -> Failure | None:
     """Return the failure that kept the run from finding anything.
 
-    The root's own; or, if all branches failed, the first one's; or the first call of the root's own that an outage
-    kept from it (what its branches met in part does not count).
+    The root's own; or, if all branches failed, the first one's; or the first call of the root's own
+    that an outage kept from it (what its branches met in part does not count).
     """
     if root.failure and root.failure.kind != "budget":
         return root.failure
@@ -74,7 +74,7 @@ def _told(failure: Failure | None) -> str:
 
 
 def gaps(root: ResearchNode, brief: Brief, bank: Bank) -> tuple[str, ...]:
-    """Return what is missing: headings without evidence, then queries for which no page could be read."""
+    """Return what is missing: headings without evidence, then queries that no page was read for."""
     said = [item.learning.text for item in bank.items]
     open_headings = [h for h in brief.outline if not any(_touches(h, text) for text in said)]
     barren = [

@@ -8,12 +8,12 @@ from typing import Final
 
 from .model import Evidence, Page
 from .rank import Ranker
-from .text import fold, numbers, sentences
+from .text import fold, numbers, sentences, words
 
 _NEIGHBOUR: Final = 0.25
 _NUMBER_BONUS: Final = 1.25
 _TITLE: Final = 0.3
-_MIN_CHARS: Final = 12
+_MIN_WORDS: Final = 3
 
 
 @dataclass(slots=True)
@@ -63,9 +63,9 @@ def split(pages: Iterable[Page]) -> list[Excerpt]:
     found: list[Excerpt] = []
     for page in pages:
         for start, end in sentences(page.text):
-            if end - start < _MIN_CHARS and page.text[start:end].isascii():
+            if not _says_something(page.text[start:end]):
                 continue
-            key = " ".join(fold(page.text[start:end]).split())
+            key = _key(page.text[start:end])
             first = seen.get(key)
             if first is None:
                 seen[key] = excerpt = Excerpt(page, start, end)
@@ -73,6 +73,17 @@ def split(pages: Iterable[Page]) -> list[Excerpt]:
             elif all(page.sha256 != p.sha256 for p in (first.page, *(c[0] for c in first.copies))):
                 first.copies = (*first.copies, (page, start, end))
     return found
+
+
+def _says_something(text: str) -> bool:
+    """Tell a sentence from a label, a date line or a row of marks: it has three words at least."""
+    if not text.isascii():
+        return bool(text.strip())
+    return sum(word.isalpha() for word in words(text)) >= _MIN_WORDS
+
+
+def _key(text: str) -> str:
+    return " ".join(fold(text).split())
 
 
 def select(
@@ -96,7 +107,8 @@ def select(
     if it bears a number. Sentences that share nothing with what is wanted are left out, unless
     nothing does: then pages are read from the top.
     """
-    excerpts = [e for e in split(pages) if e.page.text[e.start : e.end] not in skip]
+    known = {_key(quote) for quote in skip}
+    excerpts = [e for e in split(pages) if _key(e.text) not in known]
     if not excerpts:
         return []
     own = Ranker([e.text for e in excerpts]).scores(wanted)

@@ -17,10 +17,11 @@ from .urls import host, same_page
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What was learned from some pages, and what to ask next."""
+    """What was learned from some pages, what to ask next, and what was gone on without."""
 
     learnings: tuple[Learning, ...] = ()
     follow_ups: tuple[Query, ...] = ()
+    failures: tuple[Failure, ...] = ()
 
 
 class Learner(Protocol):
@@ -94,6 +95,9 @@ class Pipeline:
         if not pages:
             return Findings(failures=tuple(failures))
         lesson = await self.learner.learn(node, brief, pages, scope)
+        for mishap in lesson.failures:
+            data = {"message": mishap.message, "kind": mishap.kind}
+            self.emit(Event(Kind.WARNING, node.path, data))
         self.emit(
             Event(
                 Kind.LEARNED,
@@ -105,7 +109,7 @@ class Pipeline:
                 },
             )
         )
-        return Findings(lesson.learnings, lesson.follow_ups, read, tuple(failures))
+        return Findings(lesson.learnings, lesson.follow_ups, read, (*failures, *lesson.failures))
 
     async def _search(
         self, node: ResearchNode, scope: Scope

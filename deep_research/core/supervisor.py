@@ -146,7 +146,7 @@ class Supervisor:
         return found[0], False
 
     async def _brief(self, root: ResearchNode, scope: Scope) -> Brief:
-        """Ask for a brief; without one the bare question has to do, unless nothing can work without a key."""
+        """Ask for a brief; without one the bare question has to do, unless nothing works at all."""
         question = root.query.text
         try:
             brief = await self.planner.brief(question, scope)
@@ -154,7 +154,8 @@ class Supervisor:
             self.tree.fail(root, error)
             return Brief(question)
         except DeepResearchError as error:
-            self.emit(Event(Kind.WARNING, data={"message": f"no brief: {error}", "kind": error.kind}))
+            told = {"message": f"no brief: {error}", "kind": error.kind}
+            self.emit(Event(Kind.WARNING, data=told))
             root.mishaps = (Failure.of(error, root.path),)
             brief = Brief(question)
         data = {

@@ -36,7 +36,10 @@ _ON_TOPIC: Final = (
 _POINTER = re.compile(
     r"(?:it|he|she|they|this|that|these|those|its|his|her|their|such|there)\b", re.IGNORECASE
 )
-_LEAD = re.compile(r"(?:[-*•>+]|\d{1,3}[.)])\s+")
+_LEAD = re.compile(
+    r"(?:[-*•>+]|\d{1,3}[.)])\s+"  # a bullet
+    r"|\|\s+(?:[^|]*\|\s+)*(?=[^|]+[.!?…。！？]$)"  # the cells before a sentence
+)
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _MARKUP = re.compile(r"\*\*|__|`|!?\[([^\]]*)\]\([^)\s]*\)")
 _CLOSED = re.compile(r"[.!?…。！？।۔][\"'”’」』)\]]*$")

@@ -25,6 +25,11 @@ from deep_research.core.text import shorten
 
 _CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,]+)", re.IGNORECASE)
 _EXCERPT: Final = 300
+_NO_STATUS: Final = 600  # 999 and the like say "not for robots", not "try again"
+_UNICODE: Final = frozenset({"", "utf-8", "utf8", "utf-16", "utf-32"})
+_PACKED: Final = frozenset({"gzip", "x-gzip", "deflate"})
+_FOREIGN: Final = frozenset({"br", "zstd", "compress", "x-compress", "dcb", "dcz"})
+_GZIP: Final = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,7 @@ def page(response: Response) -> Response:
 
     Raises RateLimited, ProviderUnavailable or PageUnreadable.
     """
-    _check(response)
+    _check(response, response.url)
     if "cf-mitigated" in response.headers:
         # https://developers.cloudflare.com/cloudflare-challenges/ ("Detect a Challenge Page")
         raise PageUnreadable(f"{response.url} stands behind a wall: a Cloudflare challenge")
@@ -100,24 +105,37 @@ def parsed(response: Response) -> Any:  # noqa: ANN401 - JSON is anything
         ProviderError: Any other status than 2xx.
         BadAnswer: No JSON.
     """
-    _check(response)
+    shown = response.url.partition("?")[0]  # a key may stand in the query
+    _check(response, shown)
     excerpt = shorten(response.body[:_EXCERPT].decode(errors="replace"), _EXCERPT)
     if response.status in {401, 403}:
-        raise AuthFailed(f"{response.url} answered {response.status}: {excerpt}")
+        raise AuthFailed(f"{shown} answered {response.status}: {excerpt}")
     if not _is_success(response.status):
-        raise ProviderError(f"{response.url} answered {response.status}: {excerpt}")
+        raise ProviderError(f"{shown} answered {response.status}: {excerpt}")
+    if response.status == HTTPStatus.NO_CONTENT:
+        return None
     try:
-        return json.loads(response.body)
+        return json.loads(_utf8(response))
     except (ValueError, RecursionError) as error:
-        raise BadAnswer(f"{response.url} answered no JSON: {excerpt!r}") from error
+        raise BadAnswer(f"{shown} answered no JSON: {excerpt!r}") from error
 
 
-def _check(response: Response) -> None:
+def _utf8(response: Response) -> bytes:
+    """Return the body as JSON has to come; a few old services declare and send something else."""
+    if response.charset.lower() in _UNICODE:
+        return response.body
+    try:
+        return response.body.decode(response.charset).encode()
+    except (UnicodeError, LookupError):
+        return response.body
+
+
+def _check(response: Response, shown: str) -> None:
     status, wait = response.status, retry_after(response.headers.get("retry-after"))
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        raise RateLimited(f"{response.url} asks to slow down (429)", retry_after=wait)
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        raise ProviderUnavailable(f"{response.url} answered {status}", retry_after=wait)
+        raise RateLimited(f"{shown} asks to slow down (429)", retry_after=wait)
+    if HTTPStatus.INTERNAL_SERVER_ERROR <= status < _NO_STATUS:
+        raise ProviderUnavailable(f"{shown} answered {status}", retry_after=wait)
 
 
 def _is_success(status: int) -> bool:
@@ -132,15 +150,20 @@ async def read_body(chunks: AsyncIterator[bytes], encoding: str, limit: int) -> 
         encoding: The Content-Encoding header, or ''.
         limit: Bytes.
 
+    What says that it is compressed and is not, is taken as it comes, and so is what names no
+    compression at all ('utf-8', 'none').
+
     Raises:
-        PageUnreadable: An encoding other than gzip and deflate.
+        PageUnreadable: A compression other than gzip and deflate, or several.
     """
-    encoding = encoding.strip().lower()
-    if encoding not in {"", "identity", "gzip", "x-gzip", "deflate"}:
-        raise PageUnreadable(f"an encoding that nobody asked for: {encoding[:40]!r}")
-    inflate = _Inflate() if encoding not in {"", "identity"} else None
+    names = [n for n in encoding.lower().replace(" ", "").split(",") if n in _PACKED | _FOREIGN]
+    if len(names) > 1 or _FOREIGN.intersection(names):
+        raise PageUnreadable(f"a compression that nobody asked for: {encoding.strip()[:40]!r}")
+    inflate = _Inflate() if names else None
     body = bytearray()
     async for chunk in chunks:
+        if inflate and not inflate.started and "gzip" in names[0] and not _may_be_gzip(chunk):
+            inflate = None
         room = limit + 1 - len(body)
         body += inflate.feed(chunk, room) if inflate else chunk[:room]
         if len(body) > limit:
@@ -148,30 +171,38 @@ async def read_body(chunks: AsyncIterator[bytes], encoding: str, limit: int) -> 
     return bytes(body), inflate is not None and inflate.broken
 
 
+def _may_be_gzip(start: bytes) -> bool:
+    return start[:2] == _GZIP[: len(start)]
+
+
 class _Inflate:
     """Decompresses gzip and deflate in steps, never more than asked for; keeps what breaks off."""
 
     def __init__(self) -> None:
         self._stream = zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: finds out whether gzip or zlib
-        self._started = self._failed = False
+        self.started = self._raw = self._failed = self._plain = False
 
     @property
     def broken(self) -> bool:
-        return self._started and (self._failed or not self._stream.eof)
+        return self.started and not self._plain and (self._failed or not self._stream.eof)
 
     def feed(self, data: bytes, room: int) -> bytes:
         """Return at most `room` bytes more; what does not fit is lost."""
+        if self._plain:
+            return data[:room]
         if self._failed or self._stream.eof:
             return b""
         try:
             out = self._stream.decompress(data, room)
         except zlib.error:
-            if self._started:
-                self._failed = True
-                return b""
-            # "deflate" without the zlib header, as some servers understand it
-            self._started = True
-            self._stream = zlib.decompressobj(-zlib.MAX_WBITS)
-            return self.feed(data, room)
-        self._started = True
+            return self._mended(data, room)
+        self.started = True
         return out
+
+    def _mended(self, data: bytes, room: int) -> bytes:
+        """Try "deflate" without the zlib header, as some servers have it; then no compression."""
+        self._failed = self.started
+        if not self.started:
+            self._plain, self._raw = self._raw, True
+            self._stream = zlib.decompressobj(-zlib.MAX_WBITS)
+        return self.feed(data, room)

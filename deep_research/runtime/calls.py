@@ -24,6 +24,7 @@ _FIRST_WAIT: Final = 1.0
 _LONGEST_BACK_OFF: Final = 30.0
 _LONGEST_WAIT: Final = 120.0
 _SLOW: Final = 3
+_HANGS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Patience:
     No jitter: a run is reproducible, and permits already spread the callers.
 
     Attributes:
-        attempts: Tries of one call. A service that says 'slow down' works: it gets thrice as many.
+        attempts: Tries of one call. A service that says 'slow down' works: it gets thrice as many; one
+            that hangs gets two.
         sleep: Waits.
     """
 
@@ -46,6 +48,8 @@ class Patience:
         A service that wants more than two minutes is not waited for.
         """
         tries = self.attempts * (_SLOW if isinstance(error, RateLimited) else 1)
+        if isinstance(error, ProviderTimeout):
+            tries = min(tries, _HANGS)
         if not error.retryable or attempt >= tries:
             return None
         asked = (isinstance(error, ProviderError) and error.retry_after) or 0.0

@@ -1,6 +1,6 @@
 """The one door to the web: public addresses only, within bounds of size, time and number.
 
-The only module of the runtime that knows aiohttp
+With `resolver` the only module of the runtime that knows aiohttp
 (https://docs.aiohttp.org/en/stable/client_reference.html).
 """
 
@@ -9,13 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Collection, Mapping
-from socket import AddressFamily
 from contextlib import AbstractAsyncContextManager, nullcontext
 from types import TracebackType
 from typing import Any, Final, Self
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from deep_research.core import urls
@@ -31,8 +30,10 @@ from deep_research.core.text import shorten
 from .addresses import AllowList
 from .answers import Response, page, parsed, read_body
 from .requests import Request, address, redirected
+from .resolver import PublicResolver, private
 
 USER_AGENT: Final = "Mozilla/5.0 (compatible; deep-research)"
+PER_HOST: Final = 4
 LONGEST_WAIT: Final = 5.0
 """Seconds: the longest pause before a page is tried again, whatever Retry-After says."""
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -44,8 +45,8 @@ class Http:
     Args:
         allow_hosts: Private hosts that may be dialled, see `AllowList`; all others must be public.
         user_agent: Sent with each request.
-        per_host: Requests that one host gets at a time; the rest wait their turn. Hosts that the user has named
-            (allowed or trusted) are not slowed down.
+        per_host: Requests that one host gets at a time; the rest wait their turn. None is
+            `PER_HOST`, and no limit for hosts that the user has named. Trusted calls never wait.
         timeout: Seconds for one answer with all of its redirects, waiting for a turn not counted.
         idle: Seconds without a byte (or a connection) after which an answer is given up.
         max_bytes: Largest body, counted after decompression; the rest is not read.
@@ -64,7 +65,7 @@ class Http:
         *,
         allow_hosts: Collection[str] = (),
         user_agent: str = USER_AGENT,
-        per_host: int = 4,
+        per_host: int | None = None,
         timeout: float = 20.0,
         idle: float = 8.0,
         max_bytes: int = 10_000_000,
@@ -156,9 +157,8 @@ class Http:
         `answers.parsed`: AuthFailed on 401 and 403, BadAnswer for what is no JSON.
         """
         sent = {"Accept": "application/json", **(headers or {})}
-        request = Request(
-            "GET", address(url, params), sent, self._max_bytes, timeout or self._timeout
-        )
+        seconds = timeout or self._timeout
+        request = Request("GET", address(url, params), sent, self._max_bytes, seconds, api=True)
         request.trusted = trusted
         return parsed(await self._follow(request))
 
@@ -181,6 +181,7 @@ class Http:
             timeout or self._timeout,
             json.dumps(payload).encode(),
             trusted,
+            api=True,
         )
         return parsed(await self._follow(request))
 
@@ -212,7 +213,7 @@ class Http:
         self, request: Request, url: str, jar: aiohttp.CookieJar, seconds: float, *, home: bool
     ) -> Response:
         """Make one request; a literal address has been checked, a name is when it resolves."""
-        target = URL(url, encoded=True)
+        target, shown = URL(url, encoded=True), request.shown(url)
         try:
             async with (
                 asyncio.timeout(max(seconds, 0.0)),
@@ -232,14 +233,13 @@ class Http:
                 fields = {name.lower(): value for name, value in answer.headers.items()}
                 return Response(url, answer.status, fields, body, truncated)
         except TimeoutError as error:
-            raise ProviderTimeout(f"{url} did not answer in time") from error
+            raise ProviderTimeout(f"{shown} did not answer in time") from error
         except aiohttp.ClientResponseError as error:
             raise PageUnreadable(
-                f"{url} answered broken HTTP: {shorten(error.message, 200)}"
+                f"{shown} answered broken HTTP: {shorten(error.message, 200)}"
             ) from error
         except (aiohttp.ClientError, OSError) as error:
-            detail = shorten(str(error), 200) or type(error).__name__
-            raise ProviderUnavailable(f"{url} cannot be reached: {detail}") from error
+            raise ProviderUnavailable(f"{shown} cannot be reached: {_detail(error)}") from error
 
     def _check(self, url: str, *, trusted: bool) -> None:
         parts = urls.split(url)
@@ -249,20 +249,22 @@ class Http:
         name = parts.host.strip("[]")
         literal = ":" in name or name.replace(".", "").isdigit()
         if literal and not trusted and not self._allowed.permits(name, port):
-            raise _private(f"{url}: {name}")
+            raise private(f"{url}: {name}")
 
     def _turn(self, url: str, *, own: bool) -> AbstractAsyncContextManager[object]:
-        """Wait for a turn with a host of other people; one that the user has named is the user's to load."""
+        """Wait for a turn with a host; one that the user has named is the user's to load."""
         parts = urls.split(url)
-        if own or self._allowed.holds(parts.host, parts.port or urls.PORTS[parts.scheme]):
+        port = parts.port or urls.PORTS[parts.scheme]
+        if own or (self._per_host is None and self._allowed.holds(parts.host, port)):
             return nullcontext()
-        return self._permits.setdefault(urls.host(url), asyncio.Semaphore(self._per_host))
+        permits = asyncio.Semaphore(self._per_host or PER_HOST)
+        return self._permits.setdefault(urls.host(url), permits)
 
     def _session(self, *, trusted: bool) -> aiohttp.ClientSession:
         if trusted not in self._sessions:
             resolver = self._resolver or aiohttp.ThreadedResolver()
             if not trusted:
-                resolver = _PublicResolver(resolver, self._allowed)
+                resolver = PublicResolver(resolver, self._allowed)
             self._sessions[trusted] = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(resolver=resolver, limit=0),
                 headers={"User-Agent": self._user_agent, "Accept-Encoding": "gzip, deflate"},
@@ -278,30 +280,10 @@ class Http:
         return self._sessions[trusted]
 
 
-class _PublicResolver(AbstractResolver):
-    """Drops private addresses at the moment of dialling: there is no second look-up to differ."""
-
-    def __init__(self, inner: AbstractResolver, allowed: AllowList) -> None:
-        self._inner, self._allowed = inner, allowed
-
-    async def resolve(
-        self, host: str, port: int = 0, family: AddressFamily = AddressFamily.AF_INET
-    ) -> list[ResolveResult]:
-        found = await self._inner.resolve(host, port, family)
-        if not found:
-            raise OSError(None, "the name has no address")
-        if self._allowed.names(host, port):
-            return found
-        kept = [r for r in found if self._allowed.permits(r["host"], port)]
-        if not kept:
-            raise _private(f"{host} is {found[0]['host']}, which")
-        return kept
-
-    async def close(self) -> None:
-        """Hold nothing open: whoever made the inner resolver closes it."""
-
-
-def _private(what: str) -> Refused:
-    return Refused(
-        f"{what} is no public address; if it may be dialled, name it in network.allow_hosts"
-    )
+def _detail(error: Exception) -> str:
+    """Say why in the system's words, where there are any."""
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, ConnectionRefusedError):
+        return "connection refused"
+    words = (isinstance(cause, OSError) and cause.strerror) or str(cause)
+    return shorten(words, 200) or type(error).__name__

@@ -14,7 +14,8 @@ from deep_research.core.errors import Refused
 class Request:
     """What is sent where, and how much may come back: `max_bytes` bytes in `timeout` seconds.
 
-    `trusted` lifts the check of the address, as long as no redirect leads elsewhere.
+    `trusted` lifts the check of the address, as long as no redirect leads elsewhere; `api` tells that
+    a program answers, not a page.
     """
 
     method: str
@@ -24,6 +25,11 @@ class Request:
     timeout: float
     data: bytes | None = None
     trusted: bool = False
+    api: bool = False
+
+    def shown(self, url: str) -> str:
+        """Return `url` as messages show it: what is asked of an API, and its key, is left out."""
+        return url.partition("?")[0] if self.api else url
 
     @property
     def foreign(self) -> Mapping[str, str]:

@@ -15,6 +15,7 @@ from deep_research.core.errors import (
 from deep_research.core.events import Event, Kind
 from deep_research.core.model import Path, Source
 from deep_research.core.ports import Emit, Scope, SearchEngine
+from deep_research.core.text import shorten
 
 from .calls import Call, Patience, guarded
 from .hits import fuse, usable
@@ -24,9 +25,12 @@ from .permits import Permits
 _COOL_DOWN: Final = 30.0
 """Seconds that an engine rests which asked to slow down without saying for how long."""
 
+_LONGEST: Final = 400
+"""Characters of a query: engines refuse longer ones, and no page is about that much at once."""
+
 
 class Searching:
-    """All engines of a run behind one call.
+    """All engines of a run behind one call. What is too long to search for is cut.
 
     Args:
         engines: Asked together for every query; their order decides ties.
@@ -65,7 +69,7 @@ class Searching:
             ConfigError: There is no engine.
             ProviderError: All engines failed; the first one's error.
         """
-        text = " ".join(query.split())
+        text = shorten(query, _LONGEST).removesuffix("…")
         if not text:
             return ()
         held = {"searches": 1}

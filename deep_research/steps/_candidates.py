@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -13,8 +14,10 @@ from ._clean import clean, strip_reasoning
 
 _FENCE = re.compile(r"```[\w+-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _OPENER = re.compile(r"[\[{]")
-_LIKE_JSON = re.compile(r"\[\s*[\[{\"'“/\]\d-]|\{\s*[\"'“/}]|\{\s*\w+\s*[:：]")
+LIKE_JSON: Final = re.compile(r"\[\s*[\[{\"'“/\]\d-]|\{\s*[\"'“/}]|\{\s*\w+\s*[:：]")
 _FULL_WIDTH: Final = str.maketrans("：，｛｝［］“”„‟＂", ':,{}[]"""""')
+_BRACKETS: Final = str.maketrans("｛｝［］", "{}[]")
+_QUOTE = re.compile(r'(?<!\\)"')
 _MAX_LENGTH: Final = 400_000
 _MAX_SNIPPETS: Final = 60
 _NESTING: Final = 200
@@ -39,15 +42,22 @@ class Candidate:
 def candidates(text: str) -> Iterator[Candidate]:
     """Yield the values in `text`, in their order; none of them need be what was asked for."""
     text = strip_reasoning(clean(text[:_MAX_LENGTH]))
-    try:
-        yield Candidate(json.loads(text, strict=False))
-    except (ValueError, RecursionError):
-        pass
-    else:
-        return
+    for text in dict.fromkeys((text, _plain(text))):
+        with suppress(ValueError, RecursionError):
+            yield Candidate(json.loads(text, strict=False))
+            return
     for match in _FENCE.finditer(text):
         yield from _snippets(match[1])
     yield from _snippets(text)
+
+
+def _plain(text: str) -> str:
+    """Undo what was done to a whole answer: quotes as entities or escaped, full-width brackets."""
+    if '"' not in text and "&quot;" in text:
+        text = html.unescape(text)
+    if '\\"' in text and not _QUOTE.search(text):
+        text = text.replace('\\"', '"')
+    return text if _OPENER.search(text) else text.translate(_BRACKETS)
 
 
 def _snippets(text: str) -> Iterator[Candidate]:
@@ -74,14 +84,14 @@ def _snippets(text: str) -> Iterator[Candidate]:
 
 def _broken(text: str, start: int) -> tuple[list[Candidate], int]:
     """Say what a snippet may mean that is not JSON, and where the next one may begin."""
-    if not _LIKE_JSON.match(text, start):
+    if not LIKE_JSON.match(text, start):
         return [], start + 1
     end, kept = _scan(text, start)
     if end is not None:
-        values = [Candidate(v, 0.9) for v in _mended(text[start:end])]
+        values = [Candidate(v, 0.9) for v in mended(text[start:end])]
         return values, end if values else start + 1
-    values = [Candidate(v, 0.95, cut=True) for k in kept for v in _mended(k)]
-    values += [Candidate(v, 0.3, cut=True) for v in _mended(text[start:])]
+    values = [Candidate(v, 0.95, cut=True) for k in kept for v in mended(k)]
+    values += [Candidate(v, 0.3, cut=True) for v in mended(text[start:])]
     return values, start + 1
 
 
@@ -133,7 +143,7 @@ def _string_end(text: str, start: int) -> int:
     return match.end() if match else len(text)
 
 
-def _mended(snippet: str) -> list[Any]:
+def mended(snippet: str) -> list[Any]:
     """Read almost-JSON: trailing commas, wrong quotes, comments, full-width marks."""
     if snippet.count("[") + snippet.count("{") > _NESTING * 10:
         return []

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from typing import Final
 
-_TAGS: Final = "think|thinking|thought|thoughts|reasoning|reflection|analysis|seed:think"
+_TAGS: Final = "think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad|seed:think"
 _CLOSED = re.compile(
     rf"<(?P<tag>{_TAGS})\b[^>]*>.*?</(?P=tag)\s*>"
     r"|◁think▷.*?◁/think▷|\[THINK\].*?\[/THINK\]"
@@ -18,7 +19,17 @@ _OPEN = re.compile(
     rf"<(?:{_TAGS})\b[^>]*>|◁think▷|\[THINK\]|<\|channel\|>\s*analysis\b", re.IGNORECASE
 )
 _SPECIAL = re.compile(r"<\|[a-z_]{2,20}\|>(?:final\b|assistant\b)?", re.IGNORECASE)
-_JUNK = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\u200b\u2060\ufffe\uffff]")
+_JUNK = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\u200b\u2060\ufffe\uffff]"
+    "|[\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # writing directions, which can hide words
+)
+_ENTITY = re.compile(r"&(?:[a-zA-Z][a-zA-Z0-9]{1,30}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
+_MARKUP = re.compile(
+    r"</?(?:b|i|u|em|strong|mark|code|span|sub|sup|p|br|a|font|div)(?:\s[^<>]*)?/?>"
+    r"|(?<!\w)\*\*(?=\S)|(?<=\S)\*\*(?!\w)",
+    re.IGNORECASE,
+)
+_WRITTEN_BREAK = re.compile(r"(?<![:\\/])(?:\\r)?(?:\\n)+(?=[\s\d\-*•A-Z\"]|$)")
 _MAX_TRIES: Final = 200
 _TAIL: Final = 20_000
 _LEAST_REPEAT: Final = 200
@@ -28,6 +39,19 @@ def clean(text: str) -> str:
     """Drop control characters and lone surrogates; no-break spaces become plain ones."""
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return _JUNK.sub("", whole).replace("\u00a0", " ")
+
+
+def tidy(text: str) -> str:
+    """Return one text of an answer as it was meant to be read.
+
+    Entities become characters; control characters, tags of inline HTML, bold marks and line breaks
+    that were escaped twice go.
+    """
+    if "&" in text:
+        text = _ENTITY.sub(lambda m: html.unescape(m[0]), text)
+    if "\\n" in text:
+        text = _WRITTEN_BREAK.sub("\n", text)
+    return _MARKUP.sub("", clean(text)).strip()
 
 
 def strip_reasoning(text: str) -> str:

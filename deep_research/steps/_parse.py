@@ -11,12 +11,16 @@ from pydantic import BaseModel
 
 from ._candidates import Candidate, candidates
 from ._clean import clean, strip_reasoning
+from ._foreign import by_place, without_schemas
 from ._shape import Fit, Loose, decoded, field_names, fit_model, fold_key, item_model, list_field
 
 T = TypeVar("T", bound=BaseModel)
 
 _LINE = re.compile(r"^\s*(?P<bullet>[-*•+]\s+|\(?\d{1,3}[.):]\s+|#{1,6}\s+)?(?P<rest>.*?)\s*$")
-_PAIR = re.compile(r"^[\s*_`\"']*(?P<key>[^:：]{1,40}?)[\s*_`\"']*[:：][\s*_`\"']*(?P<value>.*)$")
+_PAIR = re.compile(
+    r"^[\s*_`\"']*(?P<key>[^:：\[\]{}<>]{1,40}?)[\s*_`\"']*[:：][\s*_`\"']*(?P<value>.*)$"
+)
+_TAGGED = re.compile(r"<(\w{1,40})>([^<>]*)</\1>")
 _WRAPPED: Final = 4
 _WIDE: Final = 60
 _GUESS: Final = 0.4
@@ -63,7 +67,7 @@ def parse(text: str, answer: type[T]) -> Parsed[T]:
 
 def _unwrapped(value: Loose) -> Iterator[Any]:
     """Yield what the value wraps (under a key, in a tool call, in a string), then itself."""
-    layer = [value]
+    layer = [without_schemas(value)]
     layers = []
     for _ in range(_WRAPPED):
         layer = [decoded(v) if isinstance(v, str) else v for v in layer]
@@ -76,7 +80,9 @@ def _unwrapped(value: Loose) -> Iterator[Any]:
 
 def _inside(value: dict[str, Any] | list[Any]) -> list[Any]:
     if isinstance(value, dict):
-        return list(value.values())
+        inner = list(value.values())
+        counted = len(inner) > 1 and len({re.sub(r"[\W_]*\d+$", "", k) for k in value}) == 1
+        return [*inner, inner] if counted else inner  # {"query1": …, "query2": …} is a list
     return value if len(value) == 1 else []
 
 
@@ -84,9 +90,12 @@ def _fit_answer(value: Loose, answer: type[BaseModel]) -> Fit | None:
     """Fit an object; a list, or a lone item, stands for the answer's first list."""
     main = list_field(answer)
     fits = [fit_model(value, answer)]
-    if main and (isinstance(value, list) or item_model(answer, main)):
+    kind = item_model(answer, main) if main else None
+    if main and (isinstance(value, list) or kind):
         bare = fit_model({main: value if isinstance(value, list) else [value]}, answer)
         fits.append(bare if bare and (value == [] or getattr(bare.value, main)) else None)
+        if kind and isinstance(value, list) and (placed := by_place(value, kind)):
+            fits.append(fit_model({main: placed}, answer))
     return max((f for f in fits if f), key=lambda f: f.score, default=None)
 
 
@@ -98,7 +107,7 @@ def _from_lines(text: str, answer: type[BaseModel]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     items: list[Any] = []
     current: dict[str, str] = {}
-    for line in text.splitlines():
+    for line in _rows(_TAGGED.sub(r"\n\1: \2\n", text)):
         match = _LINE.match(line)
         rest, bullet = (match["rest"], bool(match["bullet"])) if match else ("", False)
         pair = _PAIR.match(rest)
@@ -116,6 +125,20 @@ def _from_lines(text: str, answer: type[BaseModel]) -> dict[str, Any]:
             items.append(rest.strip("*_`\"' ,"))
             current = {}
     return {**result, main: items} if items and main else result
+
+
+def _rows(text: str) -> Iterator[str]:
+    """Yield the lines; those of a table as one `Heading: cell` line for each cell."""
+    heads: list[str] = []
+    for line in text.splitlines():
+        cells = [c.strip() for c in line.strip().strip("|").split("|")]
+        if not line.lstrip().startswith("|") or len(cells) < len(("key", "value")):
+            heads = []
+            yield line
+        elif not heads:
+            heads = cells
+        elif any(re.search(r"[^\s:-]", c) for c in cells):
+            yield from (f"{head}: {cell}" for head, cell in zip(heads, cells, strict=False))
 
 
 def _complaint(text: str, answer: type[BaseModel]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import (
     Annotated,
     Any,
@@ -22,8 +22,17 @@ from annotated_types import MaxLen
 from pydantic import AliasChoices, BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from ._candidates import LIKE_JSON, mended
+from ._clean import tidy
+
 _NOTHING: Final = frozenset(
-    {"", "none", "null", "n/a", "na", "nil", "undefined", "nan", "-", "..."}
+    {"", "none", "null", "n/a", "na", "nil", "undefined", "nan", "-", "...", "…", "string"}
+)
+_MARKER: Final = re.compile(
+    r"\[\D{0,3}\d{1,4}(?:\s*[,;–-]\s*\D{0,3}\d{1,4})*\]|【\d{1,4}[^】]{0,40}】"
+)
+_PLACEHOLDER: Final = re.compile(
+    r"<[\w\s-]{1,40}>|\{\{?[\w\s-]{1,40}\}?\}|\[(?:your|insert)[\w\s-]{1,40}\]"
 )
 _TEXT_KEYS: Final = (
     "text",
@@ -81,7 +90,7 @@ def fit_model(value: Loose, model: type[BaseModel], deep: int = 0) -> Fit | None
     score = 0.0
     for name, (field, names) in fields.items():
         given = [v for k, v in value.items() if fold_key(str(k)) in names]
-        shaped = fit(given[0], field.annotation, deep + 1) if given else None
+        shaped = next((f for v in given if (f := fit(v, field.annotation, deep + 1))), None)
         many = _is_list(field.annotation)
         if shaped is None and many and (given or field.is_required()):
             shaped = Fit([], 0.0)
@@ -143,6 +152,11 @@ def _lines(text: str) -> Iterator[str]:
         yield from (part for part in re.split(r"(?<=[?？])\s+(?=\S)", bare) if part.strip())
 
 
+def pointed(text: str, ids: Sequence[int]) -> list[int]:
+    """Return `ids`, or the numbers that the text itself has in brackets: 'It opened in 1891 [3].'."""
+    return list(ids) or [n for m in _MARKER.finditer(text) for n in _numbers(m[0])]
+
+
 def _numbers(text: str) -> Iterator[int]:
     """Yield the numbers in '3, 5-7' or '[S3]'."""
     for match in re.finditer(r"(\d{1,6})(?:\s*[-–]\s*(\d{1,6}))?", text):
@@ -172,12 +186,13 @@ def _fit_choice(value: Loose, choices: tuple[Any, ...]) -> Fit | None:
 def _text(value: Loose, deep: int) -> Fit | None:
     """Text, a number, a list of texts, or an object that holds one under a usual name."""
     if isinstance(value, str):
-        text = value.strip()
-        return None if text.casefold() in _NOTHING else Fit(text, 1.0)
+        text = tidy(value)
+        nothing = text.casefold() in _NOTHING or _PLACEHOLDER.fullmatch(text)
+        return None if nothing else Fit(text, 1.0)
     if isinstance(value, bool) or value is None or deep > _DEEP:
         return None
     if isinstance(value, int | float):
-        return Fit(repr(value), 0.5)
+        return Fit(repr(value), 0.5) if abs(value) < _HUGE else None
     if isinstance(value, list | tuple):
         parts = [f.value for f in (_text(v, deep + 1) for v in value[:_MANY]) if f]
         return Fit(", ".join(parts), 0.5) if parts else None
@@ -215,12 +230,14 @@ _SCALARS: Final = {str: _text, int: _whole, float: _number, bool: _flag}
 
 
 def decoded(text: str) -> Loose:
-    """Return JSON that was written into a string, or the string itself."""
-    if text.lstrip()[:1] in ("[", "{"):
+    """Return JSON, or almost JSON, that was written into a string, or the string itself."""
+    bare = text.strip()
+    if bare[:1] in ("[", "{"):
         try:
-            return json.loads(text, strict=False)
+            return json.loads(bare, strict=False)
         except (ValueError, RecursionError):
-            pass
+            if LIKE_JSON.match(bare) and bare[-1] in "]}":
+                return next(iter(mended(bare)), text)
     return text
 
 
@@ -249,6 +266,13 @@ def item_model(model: type[BaseModel], name: str) -> type[BaseModel] | None:
     args = get_args(_plain(model.model_fields[name].annotation))
     kind = _plain(args[0]) if args else None
     return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+
+
+def field_kinds(model: type[BaseModel]) -> tuple[list[str], list[str]]:
+    """Return the names of the model's text fields and of its lists, each in order."""
+    fields = model.model_fields.items()
+    texts = [n for n, f in fields if _plain(f.annotation) is str]
+    return texts, [n for n, f in fields if _is_list(f.annotation)]
 
 
 def field_names(model: type[BaseModel]) -> dict[str, str]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from pydantic import Field
 
 from ..core.model import Brief
 from ..core.ports import Outside, Prompt, Scope
-from ..core.text import unique
+from ..core.text import shorten, terms, unique
 from ._ask import Answer, ask
-from ._prompt import DATA_RULE, block, data
+from ._prompt import DATA_RULE, block, data, query_text
 
 SYSTEM: Final = f"""You prepare web research. Read the request and return a brief.
 - scope: one or two sentences: what is asked, and what is not. Add no wishes of your own.
@@ -18,6 +19,7 @@ SYSTEM: Final = f"""You prepare web research. Read the request and return a brie
 - outline: at most 8 short headings that a complete answer would have.
 - queries: at most 2 short search queries for a first look at the subject itself, in the wording of its own pages.
 {DATA_RULE}"""
+_LONGEST_QUERY: Final = 300
 _LANGUAGES: Final = {
     "english": "en", "german": "de", "deutsch": "de", "french": "fr", "spanish": "es", "italian": "it",
     "portuguese": "pt", "dutch": "nl", "russian": "ru", "chinese": "zh", "japanese": "ja", "korean": "ko",
@@ -43,8 +45,18 @@ async def make_brief(outside: Outside, question: str, language: str | None, scop
         answer.scope,
         language or _code(answer.language),
         tuple(unique(answer.outline)),
-        tuple(unique(answer.queries))[:2] or (question,),
+        tuple(_first_look(question, map(query_text, answer.queries))),
     )
+
+
+def _first_look(question: str, queries: Iterable[str]) -> list[str]:
+    """Return two search texts: the model's best one and the question itself.
+
+    A query that shares no word with the question may be about something that the model made up.
+    """
+    about = set(terms(question))
+    grounded = [q for q in unique(queries) if about & set(terms(q))]
+    return unique([*grounded[:1], shorten(question, _LONGEST_QUERY)])
 
 
 def _code(language: str) -> str:

@@ -5,21 +5,23 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pydantic import AliasChoices, Field
 
-from ..core.errors import ContextTooLong
+from ..core.citations import bare
+from ..core.errors import BadAnswer, ContextTooLong
 from ..core.evidence import grounded
 from ..core.merge import fit
-from ..core.model import Brief, Learning, Page, Query, ResearchNode, Source
+from ..core.model import Brief, Failure, Learning, Page, Query, ResearchNode, Source
 from ..core.passages import Excerpt, select
-from ..core.pipeline import Lesson, unread_first
+from ..core.pipeline import Learner, Lesson, unread_first
 from ..core.ports import Outside, Prompt, Scope
 from ..core.text import names, unique, words
 from ._ask import Answer, ask
-from ._prompt import DATA_RULE, assignment, block, bullets, data
+from ._prompt import DATA_RULE, assignment, block, bullets, data, query_text
+from ._shape import pointed
 
 SYSTEM: Final = f"""You read sources for a researcher. Each sentence of the sources stands under its number.
 - learnings: what the sources state that helps to answer the query: exact figures, dates, names, relations. Each is one
@@ -45,6 +47,7 @@ class LearningAnswer(Answer):
     )
     evidence: list[int] = Field(
         default_factory=list,
+        max_length=8,
         validation_alias=AliasChoices("evidence", "sentences", "sentence_ids", "ids", "sources", "source"),
     )
 
@@ -74,11 +77,13 @@ class ModelLearner:
         outside: Where the model is asked.
         count: Counts the tokens of a text.
         tokens: Sentences of the pages that one search text may show the model, in tokens.
+        plain: Learns from pages of which the model makes nothing; without it that is an error.
     """
 
     outside: Outside
     count: Callable[[str], int]
     tokens: int = 3000
+    plain: Learner | None = None
 
     def choose(
         self, node: ResearchNode, brief: Brief, hits: Sequence[Sequence[Source]]
@@ -101,6 +106,19 @@ class ModelLearner:
     async def learn(
         self, node: ResearchNode, brief: Brief, pages: Sequence[Page], scope: Scope
     ) -> Lesson:
+        """Ask the model; where its answer is of no use the pages still are."""
+        try:
+            return await self._asked(node, brief, pages, scope)
+        except (BadAnswer, ContextTooLong) as error:
+            if self.plain is None:
+                raise
+            lesson = await self.plain.learn(node, brief, pages, scope)
+            why = Failure(error.kind, f"pages quoted as they stand: {error}", node.path)
+            return replace(lesson, failures=(why,))
+
+    async def _asked(
+        self, node: ResearchNode, brief: Brief, pages: Sequence[Page], scope: Scope
+    ) -> Lesson:
         """Show the best sentences of the pages, numbered; bind what comes back to them."""
         excerpts: list[Excerpt] = []
         answer = LearnAnswer()
@@ -120,7 +138,7 @@ class ModelLearner:
                     raise
         learnings = self._bound(answer, excerpts, brief, node)
         asked = (*node.asked, *node.query.texts)
-        questions = unique(getattr(answer, "follow_ups", ()), asked)[: node.room]
+        questions = unique(map(query_text, getattr(answer, "follow_ups", ())), asked)[: node.room]
         return Lesson(tuple(learnings), tuple(Query(searchable(q), q) for q in questions))
 
     def _excerpts(
@@ -164,14 +182,16 @@ class ModelLearner:
     ) -> list[Learning]:
         bound: dict[str, Learning] = {}
         for item in answer.learnings:
-            chosen = [excerpts[i - 1] for i in item.evidence if 0 < i <= len(excerpts)]
+            ids = pointed(item.text, item.evidence)
+            chosen = [excerpts[i - 1] for i in ids if 0 < i <= len(excerpts)]
             titles = " ".join(e.page.source.title for e in chosen)
             context = f"{brief.question} {' '.join(node.query.texts)} {titles}"
-            learning = grounded(item.text, chosen, excerpts, context)
+            text = bare(item.text, [e.text for e in chosen])
+            learning = grounded(text, chosen, excerpts, context)
             if learning:
                 bound.setdefault(learning.text, learning)
-            elif item.text.strip():
-                bound.setdefault(item.text, Learning(item.text))
+            elif text:
+                bound.setdefault(text, Learning(text))
         return list(bound.values())
 
 

@@ -15,7 +15,7 @@ from ..core.merge import fit
 from ..core.model import Brief, Decision, Query, ResearchNode, Shape
 from ..core.ports import Emit, Outside, Prompt, Scope
 from ._ask import Answer, ask
-from ._prompt import DATA_RULE, assignment, block, bullets, data
+from ._prompt import DATA_RULE, assignment, block, bullets, data, query_text
 from .brief import make_brief
 
 SYSTEM: Final = f"""You plan research. Propose search queries that together answer the assignment.
@@ -29,9 +29,13 @@ _KNOWN_TOKENS: Final = 1500
 class PlannedQuery(Answer):
     """One query and what it is for."""
 
-    query: str = Field(validation_alias=AliasChoices("query", "text", "q", "search_query", "searchQuery", "question"))
+    query: str = Field(
+        validation_alias=AliasChoices(
+            "query", "text", "q", "search_query", "search_term", "search", "keywords", "question"
+        )
+    )
     goal: str = Field(
-        "", validation_alias=AliasChoices("goal", "research_goal", "researchGoal", "purpose", "rationale")
+        "", validation_alias=AliasChoices("goal", "research_goal", "purpose", "rationale", "reason")
     )
 
 
@@ -106,4 +110,6 @@ class TreePlanner:
             self.emit(Event(Kind.WARNING, node.path, {"message": f"no plan: {error}"}))
             fallback = [] if follow_ups else [f"{brief.question} {h}" for h in brief.outline]
             return tuple(Query(text, text) for text in fallback)
-        return tuple(Query(q.query, q.goal or brief.question) for q in answer.queries)
+        return tuple(
+            Query(query_text(q.query), q.goal or brief.question) for q in answer.queries
+        )

@@ -41,7 +41,7 @@ class OutlineSection(Answer):
     """A heading and what belongs under it."""
 
     title: str = Field(validation_alias=AliasChoices("title", "heading", "name"))
-    evidence: list[int] = Field(default_factory=list, validation_alias=_EVIDENCE)
+    evidence: list[int] = Field(default_factory=list, max_length=80, validation_alias=_EVIDENCE)
 
 
 class OutlineAnswer(Answer):
@@ -54,7 +54,7 @@ class SentenceAnswer(Answer):
     """One sentence and what it stands on."""
 
     text: str = Field(validation_alias=AliasChoices("text", "sentence", "content"))
-    evidence: list[int] = Field(default_factory=list, validation_alias=_EVIDENCE)
+    evidence: list[int] = Field(default_factory=list, max_length=8, validation_alias=_EVIDENCE)
     paragraph: int = Field(1, ge=1)
 
 
@@ -176,7 +176,8 @@ class ModelWriter:
         )
         prompt = Prompt("writer", SECTION, user, name="section", max_tokens=4000)
         try:
-            return await ask(self.outside, prompt, SectionAnswer, scope, "section")
+            most = 2 * len(items) + 2
+            return await ask(self.outside, prompt, SectionAnswer, scope, "section", most=most)
         except ContextTooLong:
             half = len(items) // 2
             if half:

@@ -131,7 +131,8 @@ class TestTwoSteps:
         assert sum('"run_finished"' in line for line in events) == 1
 
     async def test_write_report_alone_does_the_research(self, docs):
-        researcher = DeepResearcher(QUESTION, docs=docs)
+        researcher = DeepResearcher(f"  {QUESTION}\n", docs=docs)
+        assert researcher.query == QUESTION
         assert "Ada Brandt" in await researcher.write_report()
 
     def test_steps_in_loops_of_their_own(self, docs):

@@ -85,6 +85,11 @@ class TestOpened:
         assert engine.closed == 1
         assert opened.problems == ["a.pdf: encrypted"]
 
+    async def test_an_engine_needs_no_more_than_search(self):
+        opened = parts(["deep_research.testing:FakeSearch"])
+        async with opened.opened():
+            assert opened.problems == []
+
     async def test_what_was_made_is_closed_when_the_next_cannot_begin(self):
         with pytest.raises(ConfigError, match="nothing to search"):
             async with parts([f"{HERE}:Engine", f"{HERE}:BadEngine"]).opened():

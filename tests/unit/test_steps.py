@@ -95,10 +95,17 @@ def number_of(prompt: Prompt, words: str) -> int:
     ("said", "code"), [("English", "en"), ("de", "de"), ("zh-CN", "zh"), ("Klingon?", "kl"), ("中文", "en")]
 )
 async def test_a_brief_keeps_the_question_and_reads_the_language(said: str, code: str) -> None:
-    model = Model(brief={"scope": "s", "language": said, "outline": ["A", "A", " "], "queries": ["q1", "q2", "q3"]})
+    model = Model(brief={"scope": "s", "language": said, "outline": ["A", "A", " "], "queries": ["Orla dam", "dam"]})
     brief = await make_brief(model, QUESTION, None, Scope())
     assert (brief.question, brief.language) == (QUESTION, code)
-    assert (brief.outline, brief.queries) == (("A",), ("q1", "q2"))
+    assert (brief.outline, brief.queries) == (("A",), ("Orla dam", QUESTION))
+
+
+async def test_a_query_that_has_nothing_to_do_with_the_question_is_not_searched_for() -> None:
+    model = Model(brief={"queries": ["Ada Lovelace", "Orla dam height"]})
+    assert (await make_brief(model, QUESTION, None, Scope())).queries == ("Orla dam height", QUESTION)
+    long = "Orla dam " + "and so on " * 80
+    assert len((await make_brief(model, long, None, Scope())).queries[-1]) <= 300
 
 
 async def test_a_language_that_a_person_has_set_wins_and_no_queries_means_the_question() -> None:
@@ -175,8 +182,8 @@ async def test_below_the_root_follow_ups_are_the_plan_and_no_model_is_asked() ->
 
 
 async def test_the_planner_makes_the_brief() -> None:
-    model = Model(brief={"scope": "s", "language": "en", "outline": ["A"], "queries": ["q"]})
-    assert (await planner(model).brief(QUESTION, Scope())).queries == ("q",)
+    model = Model(brief={"scope": "s", "language": "en", "outline": ["A"], "queries": ["dam"]})
+    assert (await planner(model).brief(QUESTION, Scope())).queries == ("dam", QUESTION)
 
 
 # --- learn -----------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -43,7 +44,7 @@ def read_reply(body: Mapping[str, Any]) -> Reply | None:
     if not isinstance(choice, dict) or not isinstance(message, dict):
         return None
     content = _text(message.get("content"))
-    text = strip_reasoning(content) or _arguments(message.get("tool_calls"))
+    text = strip_reasoning(content) or _arguments(message)
     finish = choice.get("finish_reason")
     refusal = _text(message.get("refusal"))
     if not text and refusal:
@@ -87,11 +88,19 @@ def _text(content: object) -> str:
     return "".join(parts)
 
 
-def _arguments(calls: object) -> str:
-    """The arguments of the first tool call: JSON, as if it had been the answer."""
-    first = calls[0] if isinstance(calls, list) and calls else None
-    function = first.get("function") if isinstance(first, dict) else None
-    return _text(function.get("arguments")) if isinstance(function, dict) else ""
+def _arguments(message: Mapping[str, Any]) -> str:
+    """The arguments of the tool calls, one a line: JSON, as if it had been the answer."""
+    calls = message.get("tool_calls")
+    functions = (
+        [c.get("function") for c in calls if isinstance(c, dict)] if isinstance(calls, list) else []
+    )
+    said = []
+    for function in (*functions, message.get("function_call")):
+        given = function.get("arguments") if isinstance(function, dict) else None
+        said.append(
+            json.dumps(given, ensure_ascii=False) if isinstance(given, dict) else _text(given)
+        )
+    return "\n".join(filter(None, said))
 
 
 def _usage(usage: object) -> tuple[int, int]:

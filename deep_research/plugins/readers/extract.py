@@ -14,8 +14,9 @@ from deep_research.core.text import shorten
 
 from .charset import decode
 from .document import Document
-from .markup import HTML, read_markup, tidy
+from .markup import HTML, read_markup
 from .pdf import read_pdf
+from .trees import json_text, read_xml
 from .walls import find_wall
 from .word import is_docx, read_docx
 
@@ -53,8 +54,12 @@ _HTML_START: Final = re.compile(
 )
 _MARKUP_TYPES: Final = frozenset({HTML, "application/xhtml+xml"})
 _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_DATED = re.compile(r"^\W*(?:published|date|updated)\W*[:=]\W*(\d{4}-\d{2}-\d{2})\b", re.IGNORECASE | re.MULTILINE)
+_DATED: Final = re.compile(
+    r"^\W*(?:published|date|updated)\W*[:=]\W*(\d{4}-\d{2}-\d{2})\b",
+    re.IGNORECASE | re.MULTILINE,
+)
 _HEADING: Final = re.compile(r"\s*#{1,2}\s+(.+?)\s*#*\s*$", re.MULTILINE)
+_MOST_CONTROLS: Final = 0.03  # share of control characters; chance bytes have 0.1
 _LARGEST_MARKUP: Final = 8_000_000  # characters; more takes the parsers minutes
 
 
@@ -115,14 +120,15 @@ def _document(
     kind = next((kind for magic, kind in _MAGIC if body.startswith(magic)), "")
     if kind or body[4:8] == b"ftyp":
         raise PageUnreadable(f"is {kind or 'film or sound'}, not text")
-    if _REFUSED.fullmatch(media_type):
-        raise PageUnreadable(f"is {media_type}, not text")
     start = decode(body[:2000], charset, markup=True, cut=True)
     markup = media_type in _MARKUP_TYPES or bool(_HTML_START.match(start))
+    if _REFUSED.fullmatch(media_type) and not markup:
+        raise PageUnreadable(f"is {media_type}, not text")
     text = decode(body, charset, markup=markup or "xml" in media_type, cut=cut)
-    if markup:
+    if markup and not _is_json(text):
         return read_markup(text[:_LARGEST_MARKUP], url)
-    if len(_CONTROL.findall(text[:4000])) > 0.01 * len(text[:4000]):
+    text = text.strip("\x00")
+    if len(_CONTROL.findall(text[:4000])) > _MOST_CONTROLS * len(text[:4000]):
         raise PageUnreadable("is a binary file")
     return _plain(text, media_type)
 
@@ -134,15 +140,11 @@ def _plain(text: str, media_type: str) -> Document:
         else "text/plain"
     )
     text = re.sub(r"\r\n?", "\n", text)
-    if media_type.endswith(("json", "+json")):
-        return Document(_json(text), media_type=media_type)
+    if media_type.endswith("json") or _is_json(text):
+        kind = media_type if media_type.endswith("json") else "application/json"
+        return Document(json_text(text), media_type=kind)
     if media_type.endswith(("/xml", "+xml")) or text.lstrip().startswith("<?xml"):
-        from bs4 import BeautifulSoup
-
-        soup = BeautifulSoup(text, "xml")
-        title = soup.find("title")
-        name = " ".join(title.get_text().split()) if title else ""
-        return Document(tidy(soup.get_text("\n")), name, media_type=media_type)
+        return read_xml(text, media_type)
     if media_type in {"text/csv", "text/tab-separated-values"}:
         return Document(_table(text), media_type=media_type)
     lines = (_CONTROL.sub("", line).rstrip() for line in text.split("\n"))
@@ -158,12 +160,16 @@ def _plain(text: str, media_type: str) -> Document:
     )
 
 
-def _json(text: str) -> str:
-    """Lay JSON out in lines, so that a quote can point to one."""
+def _is_json(text: str) -> bool:
+    """Tell whether a text of another type is JSON all the same."""
+    start, end = text.lstrip()[:1], text.rstrip()[-1:]
+    if start + end not in {"{}", "[]"}:
+        return False
     try:
-        return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
+        json.loads(text)
     except (ValueError, RecursionError):
-        return text.strip()
+        return False
+    return True
 
 
 def _table(text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from deep_research.core.errors import PageUnreadable
 from deep_research.core.text import fold
 
 from .document import Document
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 HTML: Final = "text/html"
 _SPACE = re.compile(r"\s+")
 _ITEM = re.compile(r"\s*(?:[-*•]\s|\d{1,3}[.)]\s|\||\s{2})")
+_LONE_CELL = re.compile(r"\| ([^|]{60,}) \|")
 _RULE = re.compile(r"\s*\|?(?:\s*:?-{3,}:?\s*\|)+\s*")
 _LEFT_OVER: Final = re.compile(
     r"(?:advertisements?|share this(?: article| story)?|read more|see more|click here.*|sign up"
@@ -30,6 +32,7 @@ _LEFT_OVER: Final = re.compile(
 _ISO: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _ENOUGH: Final = 250  # weight of text below which the main text is compared with the whole page
 _MOST: Final = 0.5
+_MANY_LINKS: Final = 10
 _CHUNK: Final = 400  # characters: an article's parts are longer than teasers
 
 
@@ -89,6 +92,9 @@ def read_markup(markup: str, url: str = "") -> Document:
     """Extract the main text of an HTML page; `text` is '' where there is none.
 
     Library errors on hostile pages come through: the caller translates them.
+
+    Raises:
+        PageUnreadable: There are links only.
     """
     from trafilatura import load_html
     from trafilatura.metadata import extract_metadata
@@ -115,7 +121,10 @@ def _main_text(tree: HtmlElement) -> str:
 
     shown = [(" ".join(t.split()), t.getparent()) for t in tree.xpath(_SHOWN)]
     whole = sum(len(text) for text, _ in shown)
-    linked = sum(len(" ".join(a.text_content().split())) for a in tree.iter("a"))
+    links = [len(" ".join(a.text_content().split())) for a in tree.iter("a")]
+    linked = sum(links)
+    if len(links) >= _MANY_LINKS and linked > 0.98 * whole:  # the rest are bars between them
+        raise PageUnreadable("holds nothing but links")
     _join_chunks(tree)
     text = extract(tree, fast=True, include_comments=False) or ""
     if len(text) > 0.9 * whole and linked > 0.4 * whole:
@@ -181,6 +190,8 @@ def tidy(text: str) -> str:
     for raw in text.splitlines():
         line = raw.rstrip()
         bare = _SPACE.sub(" ", line).strip()
+        if cell := _LONE_CELL.fullmatch(bare):
+            bare = line = cell[1]  # a row of one long cell is layout
         if not bare or _RULE.fullmatch(line) or _LEFT_OVER.fullmatch(bare):
             continue
         item = bool(_ITEM.match(line))

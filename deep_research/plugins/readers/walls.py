@@ -1,4 +1,4 @@
-"""Pages that stand in front of a page: script checks, consent, log-in, pay. They are no sources."""
+"""Pages in front of a page (script checks, consent, log-in, pay) or in its place: no sources."""
 
 from __future__ import annotations
 
@@ -67,6 +67,18 @@ _SAYS: Final = {
         r"connectez-vous|abonnez-vous|réservé (?:à nos|aux) abonnés|inici[ae] sesión",
         r"suscr[ií]b\w+ para|请登录|請登入|登录后|ログインしてください|会員限定",
         r"войдите|оформите подписку|только для подписчиков",
+    ),
+    "it says that nothing is there": (
+        r"page (?:\w+ ){0,6}(?:not|n't|n’t) (?:be |exist|found|available)|page not found",
+        r"(?:error )?404\b.{0,20}not found|^(?:error )?404(?: error)?$|not found on this server",
+        r"(?:page|content|article|link|document|post) (?:\w+ ){0,6}no longer (?:exists?|available)",
+        r"seite (?:\w+ ){0,3}nicht gefunden",
+        r"page (?:est )?introuvable|página no (?:encontrada|existe)|页面不存在|ページが見つかりません",
+        r"страница не найдена",
+    ),
+    "its address is for sale": (
+        r"domain (?:\w+ ){0,3}(?:for sale|expired|parked)|buy this domain|parked (?:free|domain)",
+        r"domain (?:steht|ist) zu(?:m| verkauf)|this domain (?:may be|is) (?:available|registered)",
     ),
 }
 # What walls also say, and others too: explains a sentence away, proves nothing.

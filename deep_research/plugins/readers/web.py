@@ -16,9 +16,13 @@ from deep_research.core.model import Page, Source
 from .document import Document
 
 if TYPE_CHECKING:
+    from deep_research.runtime.answers import Response
     from deep_research.runtime.http import Http
 
 ACCEPT: Final = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/*;q=0.9,*/*;q=0.5"
+_LITTLE: Final = 300
+"""Characters of text below which a page may be a mere signpost."""
+_HOPS: Final = 2
 
 
 def now() -> datetime:
@@ -52,16 +56,37 @@ class WebReader:
     async def read(self, source: Source) -> Page:
         """Fetch `source.url` and return its text; what the hit lacks (title, date) the page says.
 
+        A page that holds next to nothing and sends its readers elsewhere (meta refresh, frames) is
+        left for that other page, twice at most; `Page.source.url` is where the text stands.
+
         Raises:
             PageUnreadable: No text: gone, empty, a wall, an image, broken, a password.
             Refused: The address must not be dialled.
             ProviderTimeout: Fetching or parsing took too long.
             ProviderError: Any other trouble on the way.
         """
+        from .elsewhere import elsewhere
+
+        url, seen = source.url, set[str]()
+        while True:
+            response = await self._http.get(url, accept=ACCEPT)
+            url = urls.canonical(response.url)
+            seen.add(url)
+            document, error = await self._document(response, url)
+            if document is None or len(document.text) < _LITTLE:
+                target = elsewhere(response.body, url)
+                if target and target not in seen and len(seen) <= _HOPS:
+                    url = target
+                    continue
+            if document is None:
+                raise PageUnreadable(f"{url} {error}") from error
+            return page(dataclasses.replace(source, url=url), document, self._clock())
+
+    async def _document(
+        self, response: Response, url: str
+    ) -> tuple[Document, None] | tuple[None, PageUnreadable]:
         from .extract import extract
 
-        response = await self._http.get(source.url, accept=ACCEPT)
-        url = urls.canonical(response.url)
         try:
             async with asyncio.timeout(self._parse_seconds):
                 document = await asyncio.to_thread(
@@ -78,8 +103,8 @@ class WebReader:
                 f"{url} took more than {self._parse_seconds:g} s to parse"
             ) from error
         except PageUnreadable as error:
-            raise PageUnreadable(f"{url} {error}") from error
-        return page(dataclasses.replace(source, url=url), document, self._clock())
+            return None, error
+        return document, None
 
 
 def page(source: Source, document: Document, fetched: datetime) -> Page:

@@ -15,16 +15,18 @@ from deep_research.core.text import shorten
 from deep_research.core.urls import canonical, in_domains, same_page
 
 LIST_KEYS: Final = ("results", "data", "items", "hits", "organic", "web", "response", "search")
-URL_KEYS: Final = ("url", "href", "link", "uri")
+URL_KEYS: Final = ("url", "href", "link", "uri", "web_url", "sourceUrl", "source_url")
 TITLE_KEYS: Final = ("title", "name")
 TEXT_KEYS: Final = ("content", "body", "snippet", "description", "text", "raw_content")
 DATE_KEYS: Final = ("publishedDate", "published_date", "published", "date", "pubdate")
-_ERROR_KEYS: Final = ("error", "detail", "message")
+_WRAPPERS: Final = ("_source", "document", "item", "page")
+_ERROR_KEYS: Final = ("error", "errors", "detail", "message")
 _TITLE_LIMIT: Final = 300
 _SNIPPET_LIMIT: Final = 2000
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MANY_SITES: Final = 6
+_BARE = re.compile(r"(?:[\w-]+\.)+[\w-]+(?::\d+)?(?:[/?#]\S*)?")  # an address without its scheme
 
 
 def to_sources(
@@ -48,12 +50,16 @@ def to_sources(
     Items without a usable http(s) address are dropped; missing titles and texts become ''.
 
     Raises:
-        BadAnswer: The answer reports an error or is no list of hits at all.
+        BadAnswer: The answer reports an error, is no list of hits at all, or none of its hits has an
+            address.
     """
     found: list[Source] = []
     seen: set[str] = set()
-    for item in items(answer, engine=engine):
+    junk = 0
+    for raw in items(answer, engine=engine):
+        item = _unwrapped(raw)
         url = web_address(item)
+        junk += not url
         if not url or not in_domains(url, include, exclude):
             continue
         key = same_page(url)
@@ -73,6 +79,8 @@ def to_sources(
         )
         if len(found) >= limit:
             break
+    if junk and not seen and not (include or exclude):
+        raise BadAnswer(f"{engine}: {junk} hits, none with a usable address")
     return found[: max(0, limit)]
 
 
@@ -88,10 +96,11 @@ def items(answer: object, *, engine: str, depth: int = 3) -> Iterator[Any]:
         if any(answer.get(key) for key in URL_KEYS):
             yield answer
             return
-        inner = next((answer[key] for key in LIST_KEYS if key in answer), None)
-        if not inner and (problem := _reported(answer)):
+        named = [answer[key] for key in LIST_KEYS if key in answer] or _lists(answer)
+        inner = next(iter(named), None)
+        if not inner and (problem := _reported(answer, empty=bool(named))):
             raise BadAnswer(f"{engine}: {problem}")
-        if depth == 0 or not any(key in answer for key in LIST_KEYS):
+        if depth == 0 or not named:
             keys = ", ".join(str(key) for key in list(answer)[:8]) or "none"
             raise BadAnswer(f"{engine}: the answer holds no list of results (keys: {keys})")
         yield from items(inner, engine=engine, depth=depth - 1)
@@ -101,9 +110,26 @@ def items(answer: object, *, engine: str, depth: int = 3) -> Iterator[Any]:
     yield from answer
 
 
-def _reported(answer: Mapping[Any, Any]) -> str:
-    """Return the error that an answer reports, '' if none: text, or a mapping that holds it."""
-    problem = first(answer, _ERROR_KEYS)
+def _lists(answer: Mapping[Any, Any]) -> list[Any]:
+    """Return the lists of objects in an answer, whatever they are called."""
+    lists = [v for k, v in answer.items() if isinstance(v, list | tuple) and k not in _ERROR_KEYS]
+    return [v for v in lists if v and all(isinstance(item, Mapping) for item in v)]
+
+
+def _unwrapped(item: object) -> object:
+    """Return a hit out of what some services wrap it in; 'URL' and 'Link' become 'url' and 'link'."""
+    if not isinstance(item, Mapping) or any(item.get(key) for key in URL_KEYS):
+        return item
+    inner = next((item[k] for k in _WRAPPERS if isinstance(item.get(k), Mapping)), item)
+    return {**inner, **{str(key).lower(): value for key, value in inner.items()}}
+
+
+def _reported(answer: Mapping[Any, Any], *, empty: bool) -> str:
+    """Return the error that an answer reports, '' if none: text, or a mapping that holds it.
+
+    With an `empty` list beside it a message such as 'ok' is no error.
+    """
+    problem = first(answer, _ERROR_KEYS[:2] if empty else _ERROR_KEYS)
     if isinstance(problem, Mapping):
         problem = first(problem, _ERROR_KEYS) or repr(problem)
     return shorten(plain(problem) or (repr(problem) if problem else ""), 200)
@@ -121,8 +147,13 @@ def web_address(item: object) -> str:
         raw = raw.decode("utf-8", "replace")
     if not isinstance(raw, str):
         return ""
+    raw = raw.strip().replace("&amp;", "&")
+    if raw.startswith("//"):
+        raw = f"http:{raw}"  # sites that have https redirect to it
+    elif _BARE.fullmatch(raw):
+        raw = f"http://{raw}"
     try:
-        url = canonical(raw.strip())
+        url = canonical(raw)
     except ValueError:
         return ""
     return url if url.startswith(("http://", "https://")) else ""

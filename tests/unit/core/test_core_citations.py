@@ -145,6 +145,13 @@ def test_sentences_without_numbers_may_connect_others_must_be_carried(kit: Any) 
     assert adopt(Sentence("Iron melts at 99 kelvin."), bank, "Q") is None
 
 
+def test_a_connecting_sentence_names_nothing_new(kit: Any) -> None:
+    bank = kit.bank("The tower was built by Ann Stone.", "Iron is grey.")
+    told = Sentence("All of this goes back to Ann Stone and to Old Ashford.")
+    assert adopt(told, bank, "What became of Old Ashford?") is told
+    assert adopt(Sentence("All of this goes back to Bob Stone."), bank, "Q") is None
+
+
 def test_paragraphs_are_kept_and_long_ones_are_cut(kit: Any) -> None:
     bank = kit.bank("Iron is grey.")
     sentences = [Sentence(f"S{'x' * i}.", (), i // 8) for i in range(10)]

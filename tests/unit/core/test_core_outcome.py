@@ -89,10 +89,22 @@ def test_status_and_reason(
     assert outcome(root, bank, **how) == (RunStatus(status), reason)
 
 
+def test_a_mishap_counts_only_if_nothing_was_found(kit: Any) -> None:
+    """The brief met an outage: with branches or without, that is why there is nothing."""
+    for root in (tree(branches=(None,), trouble=(PAGE,)), tree(trouble=(PAGE,))):
+        root.mishaps = (PAGE, DOWN)
+        assert outcome(root, kit.bank(), late=False, stopped=False) == (
+            RunStatus.FAILED,
+            "unavailable: search is down",
+        )
+        assert outcome(root, kit.bank("x"), late=False, stopped=False)[0] is RunStatus.COMPLETE
+
+
 def test_failures_come_in_tree_order() -> None:
     root = tree(root=KEY, branches=(None, DOWN), trouble=(PAGE,))
+    root.mishaps = (DOWN,)
     root.children[0].findings = Findings(failures=(POOR,))
-    assert failures(root) == (PAGE, KEY, POOR, DOWN)
+    assert failures(root) == (DOWN, PAGE, KEY, POOR, DOWN)
 
 
 def test_gaps_are_open_headings_and_barren_branches(kit: Any) -> None:

@@ -77,6 +77,8 @@ def test_known_quotes_are_not_shown_again(kit: Any) -> None:
     quote = "The tower was built by Ann Stone."
     assert quote not in shown([kit.page(TEXT)], "built tower", skip=frozenset({quote}))
     assert shown([kit.page(quote)], "tower", skip=frozenset({quote})) == []
+    respaced = quote.replace(" ", "\n").upper()
+    assert shown([kit.page(respaced)], "tower", skip=frozenset({quote})) == []
 
 
 def test_scraps_are_no_sentences_but_short_cjk_ones_are(kit: Any) -> None:

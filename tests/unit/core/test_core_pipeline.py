@@ -73,6 +73,10 @@ def test_all_texts_are_searched_and_the_best_pages_read(virtual: Any, kit: Any) 
     assert found.read == ("1.x", "4.x", "2.x", "3.x")
     assert found.follow_ups == (Query("next"),)
     assert not found.failures
+    assert [e.data for e in stream.of(Kind.SEARCHED)] == [
+        {"query": "a", "hits": 3},
+        {"query": "b", "hits": 3},
+    ]
     (event,) = stream.of(Kind.LEARNED)
     assert (event.path, event.data["learnings"], event.data["follow_ups"]) == ((3,), 4, ["next"])
 

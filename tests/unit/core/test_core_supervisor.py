@@ -83,6 +83,7 @@ def test_without_a_brief_the_bare_question_does(virtual: Any, kit: Any) -> None:
     assert report.tree is not None
     assert report.tree.query == Query("Question?", "Question?")
     assert stream.of(Kind.WARNING)[0].data["message"] == "no brief: no JSON"
+    assert [f.kind for f in report.failures] == ["bad_answer"]
 
 
 @pytest.mark.parametrize(("stop_at", "nodes"), [(0.0, 0), (0.5, 0), (1.5, 1), (2.5, 3)])
@@ -161,6 +162,9 @@ def test_a_refused_key_fails_the_run_with_its_message(virtual: Any, kit: Any) ->
     assert [f.kind for f in report.failures] == ["auth"]
     assert report.tree is not None
     assert report.tree.status is Status.FAILED
+    assert researcher.began == {}, "the brief met it already"
+    report, _ = run(virtual, kit, researcher=kit.ScriptedResearcher(fails={(): error}))
+    assert (report.status, report.stop_reason) == ("failed", "auth: OPENAI_API_KEY is refused")
 
 
 def test_failures_of_branches_are_listed(virtual: Any, kit: Any) -> None:
