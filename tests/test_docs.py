@@ -5,11 +5,15 @@ import asyncio
 import importlib
 import inspect
 import re
+import shlex
 import subprocess
 import textwrap
 from pathlib import Path
 
 import pytest
+
+from deep_research.config import load
+from deep_research.registry import check_engine
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*/README.md")])
@@ -103,6 +107,40 @@ def test_the_packages_own_example_compiles():
     shown = re.findall(r"^    .+$", deep_research.__doc__, re.MULTILINE)
     assert len(shown) > 3
     compile(textwrap.dedent("\n".join(shown)), "doc", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+def fenced(language):
+    """(page, block) of each block in `language`."""
+    pattern = re.compile(rf"^```{language}\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    return [(path, text) for path in PAGES for text in pattern.findall(path.read_text("utf-8"))]
+
+
+COMMANDS = [
+    (path, line) for path, text in fenced("sh") for line in re.findall(r"\bdeep-research .*", text)
+]
+
+
+@pytest.mark.parametrize(("path", "line"), COMMANDS, ids=[line[14:60] for _, line in COMMANDS])
+def test_shown_commands_exist(path, line):
+    """Subcommands and flags are those of the command line; what they do has tests of its own."""
+    from deep_research.cli.commands import cli
+
+    words = shlex.split(line, comments=True)[1:]
+    end = next((i for i, word in enumerate(words) if word in {"|", "<", ">", "&&"}), len(words))
+    command, words = cli, words[:end]
+    while hasattr(command, "commands"):
+        command = command.commands[words.pop(0)]
+    command.make_context("deep-research", words)
+
+
+@pytest.mark.parametrize("path", sorted({path for path, _ in fenced("yaml")}), ids=name_of)
+def test_shown_settings_exist(path, tmp_path):
+    for page, text in fenced("yaml"):
+        if page == path:
+            file = tmp_path / "shown.yaml"
+            file.write_text(text, "utf-8")
+            config = load(file=file, environ={}, check=check_engine)
+            assert config != load(environ={}), "it shows something that is not the default"
 
 
 def anchors(path):

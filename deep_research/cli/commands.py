@@ -67,7 +67,12 @@ def run(
     verbose: bool,
     **flags: Any,  # noqa: ANN401 - the settings' flags, as text
 ) -> int:
-    """Research QUESTION and write the report; '-' reads the question from stdin."""
+    """Research QUESTION and write the report.
+
+    '-' reads QUESTION from standard input. The report goes to standard output, progress to standard
+    error, all files to runs/<id> or -o DIR. Without --docs the web is searched; without a language
+    model (--llm, OPENAI_API_KEY) research goes without one.
+    """
     from .session import Session
 
     logging.basicConfig(level=logging.WARNING if verbose else logging.CRITICAL)
@@ -85,7 +90,7 @@ def run(
         return 0
     if approve:
         _say(session.bound())
-        if not click.confirm("Go on?", err=True):
+        if not _confirmed():
             return USAGE
     report = session.run()
     if not as_json:
@@ -93,6 +98,16 @@ def run(
     if report.status == "failed":
         _say(f"error: {report.stop_reason}")
     return EXIT_CODES[report.status]
+
+
+def _confirmed() -> bool:
+    try:
+        return click.confirm("Go on?", err=True)
+    except click.Abort:
+        if sys.stdin is not None and sys.stdin.isatty():
+            raise
+        _say("")
+        raise ConfigError("--approve asks, and there is nobody to answer") from None
 
 
 def _question(given: str | None) -> str:
@@ -198,7 +213,7 @@ def show(run_id: str) -> int:
 @click.option("--format", "formats", multiple=True, required=True, metavar="NAME")
 @click.option("-o", "folder", metavar="DIR", help="Where to write; default the run's folder.")
 def export(run_id: str, formats: Sequence[str], folder: str | None) -> int:
-    """Write the report of RUN in other formats, and print the files' names."""
+    """Write the report of RUN in other formats."""
     from .session import export_report
 
     for path in export_report(run_id, formats, folder):
@@ -233,16 +248,25 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def _main(arguments: Sequence[str] | None) -> int:
     try:
         result = cli.main(arguments, prog_name="deep-research", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        _say(error.format_message())
+        return USAGE
     except click.UsageError as error:
         where = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
-        _say(f"error: {error.format_message()}{where}")
+        if isinstance(error, click.NoSuchOption) and not error.option_name.startswith("--"):
+            where += "; a question that begins with '-' comes last, behind ' -- '"
+        _say(f"error: {error.format_message().removesuffix('.')}{where}")
         return USAGE
     except ConfigError as error:
         _say(f"error: {error}")
         return USAGE
-    except (DeepResearchError, OSError) as error:
+    except DeepResearchError as error:
         _say(f"error: {error}")
-        return EXIT_CODES.get(getattr(error, "kind", ""), 1)
+        return EXIT_CODES.get(error.kind, EXIT_CODES["failed"])
+    except OSError as error:
+        at = f"{error.filename}: " if error.filename else ""
+        _say(f"error: {at}{error.strerror or error}")
+        return EXIT_CODES["failed"]
     except (click.Abort, KeyboardInterrupt):
         _say("error: interrupted")
         return INTERRUPTED

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MICRO: Final = 1_000_000
 _LONGEST: Final = 100
+_AROUND: Final = 4  # lines of the terminal that the tree leaves free
 
 Say = Callable[[str], None]
 """Writes one line for people."""
@@ -44,6 +45,10 @@ class Lines:
     ) -> None:
         """Nothing is held."""
 
+    def line(self, text: str) -> None:
+        """Say something that is no event."""
+        self._say(text)
+
     def emit(self, event: Event) -> None:
         """Say what happened, if it is worth a line."""
         progress = self._tally.add(event)
@@ -55,19 +60,21 @@ class Lines:
 class Live:
     """Progress as a tree that changes in place, with counts, cost and time left.
 
+    A tree that is taller than the terminal is shown without what lies below finished queries.
+
     Args:
-        say: Writes a line that stays.
         console: A `rich.console.Console`, on standard error.
     """
 
-    def __init__(self, say: Say, console: Any) -> None:  # noqa: ANN401 - rich is imported on use only
+    def __init__(self, console: Any) -> None:  # noqa: ANN401 - rich is imported on use only
         from rich.live import Live as RichLive
 
-        self._say = say
+        self._console = console
         self._tally = Tally()
         self._question = ""
         self._labels: dict[Path, str] = {}
         self._marks: dict[Path, str] = {}
+        self._ended: set[Path] = set()
         self._bound = 0
         self._live = RichLive(
             get_renderable=self._render, console=console, refresh_per_second=4, transient=True
@@ -85,6 +92,10 @@ class Live:
     ) -> None:
         self._live.stop()
 
+    def line(self, text: str) -> None:
+        """Say something that stays, above the tree."""
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
     def emit(self, event: Event) -> None:
         """Change the tree; warnings and the end are lines that stay."""
         progress = self._tally.add(event)
@@ -95,19 +106,21 @@ class Live:
             self._labels[event.path] = data["query"]
             self._marks[event.path] = "[yellow]…[/]"
         elif event.kind is Kind.LEARNED:
-            self._marks[event.path] = f"[cyan]{data['learnings']} learnings[/]"
+            self._marks[event.path] = f"[cyan]{_learnings(data['learnings'])}[/]"
         elif event.kind is Kind.NODE_FINISHED:
-            self._marks[event.path] = f"[green]✓ {data['learnings']} learnings[/]"
+            self._marks[event.path] = f"[green]✓ {_learnings(data['learnings'])}[/]"
         elif event.kind is Kind.NODE_FAILED:
             self._marks[event.path] = f"[red]✗ {data['kind']}[/]"
         if event.kind in (Kind.WARNING, Kind.RUN_FINISHED):
-            self._say(_told(event, progress))
+            self.line(_told(event, progress))
+        if event.kind in (Kind.NODE_FINISHED, Kind.NODE_FAILED):
+            self._ended.add(event.path)
 
     def _render(self) -> RenderableType:
         from rich.console import Group
         from rich.text import Text
 
-        return Group(self._tree(), Text(summary(self._tally.progress, self._bound), style="dim"))
+        return Group(Text(summary(self._tally.progress, self._bound), style="dim"), self._tree())
 
     def _tree(self) -> Tree:
         from rich.markup import escape
@@ -118,8 +131,10 @@ class Live:
 
         root = Tree(label(self._question, ()))
         places: dict[Path, Tree] = {(): root}
+        tall = len(self._labels) > self._console.height - _AROUND
         for path, text in sorted(self._labels.items()):  # a parent sorts before its children
-            if path:
+            folded = tall and any(path[:n] in self._ended for n in range(1, len(path)))
+            if path and not folded:
                 places[path] = places.get(path[:-1], root).add(label(text, path))
         return root
 
@@ -135,7 +150,7 @@ def summary(progress: ResearchProgress, bound: int = 0) -> str:
     parts = [
         f"{done}/{planned} queries",
         f"{progress.sources} pages",
-        f"{progress.learnings} learnings",
+        _learnings(progress.learnings),
         *spent(progress.usage),
     ]
     if bound and done:
@@ -165,7 +180,7 @@ def _told(event: Event, progress: ResearchProgress) -> str:
         case Kind.NODE_STARTED:
             text = f"{place} > {_short(data['query'])}"
         case Kind.LEARNED:
-            text = f"{place}   {data['learnings']} learnings"
+            text = f"{place}   {_learnings(data['learnings'])}"
         case Kind.NODE_FAILED:
             text = f"{place}   failed: {data['message']}"
         case Kind.WARNING:
@@ -173,7 +188,8 @@ def _told(event: Event, progress: ResearchProgress) -> str:
         case Kind.WRITING:
             text = "writing the report"
         case Kind.RUN_FINISHED:
-            reason = f" ({data['stop_reason']})" if data["stop_reason"] else ""
+            known = {"", data["status"]}
+            reason = "" if data["stop_reason"] in known else f" ({data['stop_reason']})"
             text = f"{data['status']}{reason}: {summary(progress)}"
     return text
 
@@ -193,6 +209,10 @@ def _told_verbose(event: Event) -> str:
         case Kind.DECIDED if data["stop"]:
             text = f"{place}   goes no deeper: {data['stop']}"
     return text
+
+
+def _learnings(count: int) -> str:
+    return f"{count} learning{'' if count == 1 else 's'}"
 
 
 def _place(path: Path) -> str:

@@ -104,7 +104,8 @@ class Session:
         def interrupt() -> None:
             self._interrupts += 1
             if self._interrupts == 1:
-                self._say("stopping: the report is written from what is there (again to give up)")
+                say = self._watch.line if self._watch else self._say
+                say("stopping: the report is written from what is there (again to give up)")
                 self._run.stop()
             elif task is not None:
                 task.cancel()
@@ -137,7 +138,7 @@ def _watch(say: Say, *, verbose: bool) -> Lines | Live:
 
         console = Console(stderr=True)
         if console.is_terminal and not console.is_dumb_terminal:
-            return Live(say, console)
+            return Live(console)
     return Lines(say, verbose=verbose)
 
 
@@ -147,11 +148,15 @@ def find_run(name: str) -> Path:
     Raises:
         ConfigError: There is no such run, or it has no report.
     """
-    for folder in (Path(name), Path("runs") / name):
+    given = Path(name)
+    given = given.parent if given.name == "report.json" else given
+    for folder in (given, Path("runs") / name):
         if (folder / "report.json").is_file():
             return folder
     if Path(name).is_dir() or (Path("runs") / name).is_dir():
-        raise ConfigError(f"run {name!r} has no report.json (yet)")
+        raise ConfigError(
+            f"run {name!r} has no report.json: it has not ended, or --format left 'json' out"
+        )
     raise ConfigError(f"there is no run {name!r}; `deep-research runs` lists those below ./runs")
 
 

@@ -73,6 +73,8 @@ def load(
             says where.
     """
     environ = dict(os.environ if environ is None else environ)  # noqa: TID251 - the one place that reads it
+    if file is not None and not str(file).strip():
+        raise ConfigError("the name of the configuration file is empty")
     file = file or environ.get(PREFIX + "CONFIG") or environ.get("CONFIG_PATH")
     preset = preset or environ.get(PREFIX + "PRESET")
     layers = []
@@ -252,12 +254,14 @@ def _sentences(
     error: ValidationError, values: Mapping[str, Any], origins: Mapping[str, str]
 ) -> Iterable[str]:
     """Say for each setting that does not fit: where it stands, what it is, what it must be."""
-    said = set()
+    said: set[object] = set()
     for problem in error.errors(include_url=False):
         parts = [str(part) for part in problem["loc"]]
         key = next(k for k in (".".join(parts[:2]), parts[0], ".".join(parts[:3])) if k in values)
-        if key not in said:
-            said.add(key)
+        # one value may have been given to several settings at once (--llm)
+        same = (origins[key], repr(values[key]), problem["msg"])
+        if key not in said and same not in said:
+            said |= {key, same}
             reason = problem["msg"].removeprefix("Value error, ")
             if not reason.startswith("holds broken JSON"):
                 reason = f"must be {catalogue()[key].expects}"

@@ -147,7 +147,7 @@ def _split(
         return "openai", text
     if not colon:
         raise ConfigError(f"{where}: say whose model it is, as 'openai:{text}' or 'ollama:{text}'")
-    known = [*PROVIDERS, *plugins]
+    known = list(dict.fromkeys((*PROVIDERS, *plugins)))
     near = difflib.get_close_matches(provider, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise ConfigError(f"{where}: unknown provider {provider!r}; there are {', '.join(known)}{hint}")
@@ -181,6 +181,10 @@ def resolve_engines(config: Config) -> tuple[str, ...]:
     """
     local = ("folder",) if config.docs else ()
     chosen = config.search.engines
+    if chosen == ():
+        raise ConfigError(
+            f"{config.origin('search.engines')}: search.engines is empty: name one, or leave it out"
+        )
     if config.web is False:
         others = [name for name in chosen or () if name != "folder"]
         if others:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal
@@ -19,6 +18,8 @@ from pydantic import (
     StringConstraints,
     field_validator,
 )
+
+from .masking import masked
 
 MICRO: Final = 1_000_000
 
@@ -279,11 +280,9 @@ class Config(BaseModel):
         return self._environ.get(name, "").strip() or None
 
     def dump(self) -> dict[str, Any]:
-        """Return all settings as plain nested data; passwords inside addresses are masked."""
-        data = self.model_dump(mode="json")
-        text = re.sub(r"(://[^/\s:@\"]*):[^/\s@\"]+@", r"\1:***@", json.dumps(data))
-        masked: dict[str, Any] = json.loads(text)
-        return masked
+        """Return all settings as plain nested data; what looks like a secret is masked."""
+        data: dict[str, Any] = masked(self.model_dump(mode="json"))
+        return data
 
     def digest(self) -> str:
         """Return the SHA-256 of what can change the findings: no timing, no secrets."""

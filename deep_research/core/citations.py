@@ -19,6 +19,9 @@ _PARAGRAPH: Final = 6
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
 _URL = re.compile(r"[(<]*\b(?:https?|ftp)://[^\s<>]*[^\s<>.,;:!?)\]][>)]*")
 _MARKER = re.compile(r"\s*(?:\[\^?\d+(?:\s*[,;–-]\s*\d+)*\]|【[^】]*】)")
+_LEADING = re.compile(r"^\s*(?:(?:#{1,6}|[-*+=_]+)(?=\s|$)\s*|[>|]\s*)+")
+_FENCE = re.compile(r"`{3,}|~{3,}")
+_TAG = re.compile(r"<(?!(?:https?|ftp)://)(?=[a-zA-Z/!?])")
 MARKS: Final = {
     Support.PARTIAL: " *(partly supported)*",
     Support.UNSUPPORTED: " *(not supported by the cited words)*",
@@ -56,14 +59,16 @@ def bare(text: str, quotes: Sequence[str] = ()) -> str:
     """Return `text` on one line, without markers and links that a model wrote by itself.
 
     '[7]', '【3†source】' and addresses would look like citations and are none; an address that a
-    quote contains stays.
+    quote contains stays. Signs that would begin a heading, a quotation, a list, a table, a block of
+    code or HTML go: the words of a page or a model never shape the report.
     """
 
     def unless_quoted(match: re.Match[str]) -> str:
         return match[0] if any(match[0].strip("<>()") in quote for quote in quotes) else ""
 
     text = _URL.sub(unless_quoted, _LINK.sub(r"\1", text))
-    text = _MARKER.sub("", text)
+    text = _LEADING.sub("", _FENCE.sub("", _MARKER.sub("", text)))
+    text = _TAG.sub("‹", text)
     return re.sub(r"\s+([.,;:!?])(?=\s|$)", r"\1", " ".join(text.split()))
 
 

@@ -79,7 +79,7 @@ class Composer:
         """
 
         def one(sentence: Sentence) -> Sentence | None:
-            if not sentence.text.strip():
+            if not any(c.isalnum() for c in sentence.text):
                 return None
             if bank.quotes(sentence.evidence):
                 return sentence
@@ -109,13 +109,14 @@ class Composer:
                 for at, (sentence, gone) in failed.items()
             }
         again = {at: task.result() for at, task in tasks.items()}
-        return [
+        mended = [
             replace(
                 draft,
                 sentences=tuple(again.get((i, j), s) for j, s in enumerate(draft.sentences)),
             )
             for i, draft in enumerate(bound)
         ]
+        return _unspoilt(mended, bank, brief.question)
 
     async def _again(
         self, sentence: Sentence, gone: Sequence[str], bank: Bank, brief: Brief, scope: Scope
@@ -131,3 +132,26 @@ class Composer:
         old_rank = order.index(judge(sentence, bank, brief.question)[0])
         new_rank = order.index(judge(new, bank, brief.question)[0])
         return replace(new, paragraph=sentence.paragraph) if new_rank < old_rank else sentence
+
+
+def _unspoilt(drafts: Sequence[DraftSection], bank: Bank, question: str) -> list[DraftSection]:
+    """Put the findings of which only wrong sentences tell behind these, in their own words."""
+    told: set[int] = set()
+    wrong: set[Sentence] = set()
+    for draft in drafts:
+        for sentence in draft.sentences:
+            bad = sentence.evidence and judge(sentence, bank, question)[0] is not Support.VERIFIED
+            (wrong.add(sentence) if bad else told.update(sentence.evidence))
+    by_id = {item.id: item.learning.text for item in bank.items}
+    kept: list[DraftSection] = []
+    for draft in drafts:
+        sentences: list[Sentence] = []
+        for sentence in draft.sentences:
+            sentences.append(sentence)
+            for i in sentence.evidence if sentence in wrong else ():
+                own = Sentence(by_id.get(i, ""), (i,), sentence.paragraph)
+                if i not in told and judge(own, bank, question)[0] is Support.VERIFIED:
+                    told.add(i)
+                    sentences.append(own)
+        kept.append(replace(draft, sentences=tuple(sentences)))
+    return kept

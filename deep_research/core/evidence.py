@@ -174,7 +174,9 @@ def foreign(sentence: str, quotes: Sequence[str]) -> bool:
         return bool(here and there)
     small = [{w for w in words(t) if w.isalpha()} - _named(t) for t in (sentence, quoted)]
     english = [len(s & STOPWORDS) for s in small]
-    return min(map(len, small)) >= _SMALL_WORDS and min(english) < _ENGLISH and not small[0] & small[1]
+    return (
+        min(map(len, small)) >= _SMALL_WORDS and min(english) < _ENGLISH and not small[0] & small[1]
+    )
 
 
 def _named(text: str) -> set[str]:

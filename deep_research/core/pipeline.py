@@ -74,7 +74,7 @@ class Pipeline:
         outside: Search and reading.
         learner: With or without a language model.
         emit: The run's event stream.
-        pages_per_query: Pages to read for each search text.
+        pages_per_query: Pages to read for each search text; the first look counts as one.
     """
 
     outside: Outside
@@ -90,7 +90,9 @@ class Pipeline:
         """
         hits, failures = await self._search(node, scope)
         wanted = list(self.learner.choose(node, brief, hits))
-        pages = await self._read(wanted, len(node.query.texts), scope, failures)
+        # The root's texts are two wordings of one subject; a branch's are different things.
+        subjects = len(node.query.texts) if node.path else 1
+        pages = await self._read(wanted, subjects, scope, failures)
         read = tuple(dict.fromkeys(same_page(p.source.url) for p in pages))
         if not pages:
             return Findings(failures=tuple(failures))
@@ -162,7 +164,9 @@ class Pipeline:
             try:
                 return await self.outside.read(source, scope)
             except DeepResearchError as error:
-                return Failure(error.kind, f"{source.url}: {error}", scope.path)
+                said = str(error)
+                told = said if source.url in said else f"{source.url}: {said}"
+                return Failure(error.kind, told, scope.path)
 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(source)) for source in sources]

@@ -23,7 +23,7 @@ from pydantic import AliasChoices, BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from ._candidates import LIKE_JSON, mended
-from ._clean import tidy
+from ._clean import repeated_tail, tidy
 
 _NOTHING: Final = frozenset(
     {"", "none", "null", "n/a", "na", "nil", "undefined", "nan", "-", "...", "…", "string"}
@@ -46,6 +46,7 @@ _TEXT_KEYS: Final = (
 )
 _DEEP: Final = 6
 _MANY: Final = 500
+_LONG: Final = 600
 _HUGE: Final = 1e300
 
 
@@ -187,6 +188,8 @@ def _text(value: Loose, deep: int) -> Fit | None:
     """Text, a number, a list of texts, or an object that holds one under a usual name."""
     if isinstance(value, str):
         text = tidy(value)
+        if len(text) > _LONG:
+            text, _ = repeated_tail(text)
         nothing = text.casefold() in _NOTHING or _PLACEHOLDER.fullmatch(text)
         return None if nothing else Fit(text, 1.0)
     if isinstance(value, bool) or value is None or deep > _DEEP:

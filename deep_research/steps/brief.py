@@ -19,7 +19,7 @@ SYSTEM: Final = f"""You prepare web research. Read the request and return a brie
 - outline: at most 8 short headings that a complete answer would have.
 - queries: at most 2 short search queries for a first look at the subject itself, in the wording of its own pages.
 {DATA_RULE}"""
-_LONGEST_QUERY: Final = 300
+_LONGEST_QUERY, _LONGEST_SCOPE, _LONGEST_HEADING = 300, 600, 120
 _LANGUAGES: Final = {
     "english": "en", "german": "de", "deutsch": "de", "french": "fr", "spanish": "es", "italian": "it",
     "portuguese": "pt", "dutch": "nl", "russian": "ru", "chinese": "zh", "japanese": "ja", "korean": "ko",
@@ -42,9 +42,9 @@ async def make_brief(outside: Outside, question: str, language: str | None, scop
     answer = await ask(outside, prompt, BriefAnswer, scope, "brief")
     return Brief(
         question,
-        answer.scope,
+        shorten(answer.scope, _LONGEST_SCOPE),
         language or _code(answer.language),
-        tuple(unique(answer.outline)),
+        tuple(unique(shorten(h, _LONGEST_HEADING) for h in answer.outline)),
         tuple(_first_look(question, map(query_text, answer.queries))),
     )
 

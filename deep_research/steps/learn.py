@@ -123,10 +123,13 @@ class ModelLearner:
         excerpts: list[Excerpt] = []
         answer = LearnAnswer()
         most = _PER_TEXT * len(node.query.texts)
+        limit = self.tokens * len(node.query.texts)
         for share in _SHARES:
-            excerpts = self._excerpts(node, brief, pages, share)
+            excerpts = self._excerpts(node, brief, pages, int(limit * share))
             if not excerpts:
                 return Lesson()
+            if share == _SHARES[0]:  # a prompt that was too long has to become shorter than it was
+                limit = min(limit, sum(self.count(e.text) + 4 for e in excerpts))
             user = self._user(node, brief, excerpts, most)
             prompt = Prompt("reader", SYSTEM, user, name="learnings", max_tokens=4000)
             kind = LearnAndAskAnswer if node.room else LearnAnswer
@@ -142,7 +145,7 @@ class ModelLearner:
         return Lesson(tuple(learnings), tuple(Query(searchable(q), q) for q in questions))
 
     def _excerpts(
-        self, node: ResearchNode, brief: Brief, pages: Sequence[Page], share: float
+        self, node: ResearchNode, brief: Brief, pages: Sequence[Page], limit: int
     ) -> list[Excerpt]:
         """The sentences that fit query, goal and question best and were not quoted by an ancestor."""
         wanted = dict.fromkeys(node.query.texts, _WEIGHTS["query"])
@@ -151,7 +154,7 @@ class ModelLearner:
         return select(
             pages,
             wanted,
-            limit=int(self.tokens * len(node.query.texts) * share),
+            limit=limit,
             count=self.count,
             skip=frozenset(e.quote for x in node.known for e in x.evidence),
         )

@@ -15,9 +15,10 @@ from ..core.evidence import missing
 from ..core.merge import Bank, Item
 from ..core.model import Brief
 from ..core.ports import DraftSection, Emit, Outside, Prompt, Scope, Sentence
-from ..core.text import likeness
+from ..core.text import fold, likeness, sentences, shorten
 from ._ask import Answer, ask
 from ._prompt import DATA_RULE, assignment, block, bullets, data, numbered
+from ._shape import pointed
 
 OUTLINE: Final = f"""You arrange the findings of a research run into a report.
 - sections: at most 9, in reading order, each with a short title and the numbers of the findings that belong in it.
@@ -34,6 +35,12 @@ REWRITE: Final = f"""You correct one sentence of a report so that its findings c
 - evidence: the numbers of the findings it states.
 {DATA_RULE}"""
 _EVIDENCE: Final = AliasChoices("evidence", "findings", "ids", "finding_ids", "sources", "citations")
+_NO_TITLES: Final = frozenset(
+    {"references", "sources", "bibliography", "works cited", "citations", "quellen", "参考文献"}
+)
+"""The list of references is code's; findings under such a title go elsewhere."""
+_HALVINGS: Final = 3
+_LONGEST_TITLE: Final = 120
 _OUTLINE_TOKENS: Final = 12_000
 
 
@@ -122,8 +129,9 @@ class ModelWriter:
         plan: list[tuple[str, list[Item]]] = []
         for section in answer.sections:
             items = [by_id.pop(i) for i in dict.fromkeys(section.evidence) if i in by_id]
-            if items and section.title.strip():
-                plan.append((data(section.title), items))
+            title = shorten(data(section.title), _LONGEST_TITLE)
+            if items and title and fold(title).strip("#*: ") not in _NO_TITLES:
+                plan.append((title, items))
             else:
                 by_id.update((item.id, item) for item in items)
         return self._placed(plan, sorted(by_id.values(), key=lambda item: item.id))
@@ -149,17 +157,23 @@ class ModelWriter:
         """Write one section; figures and names that the model left out are added in the finding's own words."""
         answer = await self._sentences(title, items, sections, brief, scope)
         allowed = {item.id for item in items}
-        sentences = [
-            Sentence(data(s.text), tuple(i for i in dict.fromkeys(s.evidence) if i in allowed), s.paragraph)
+        written = [
+            Sentence(text, ids, s.paragraph)
             for s in answer.sentences
-            if s.text.strip()
+            for text, ids in _bound(data(s.text), s.evidence, allowed)
         ]
-        sentences += _left_out(items, sentences)
-        self.emit(Event(Kind.SECTION_WRITTEN, data={"title": title, "sentences": len(sentences)}))
-        return DraftSection(title, tuple(sentences))
+        written += _left_out(items, written)
+        self.emit(Event(Kind.SECTION_WRITTEN, data={"title": title, "sentences": len(written)}))
+        return DraftSection(title, tuple(written))
 
     async def _sentences(
-        self, title: str, items: Sequence[Item], sections: int, brief: Brief, scope: Scope
+        self,
+        title: str,
+        items: Sequence[Item],
+        sections: int,
+        brief: Brief,
+        scope: Scope,
+        halvings: int = _HALVINGS,
     ) -> SectionAnswer:
         """Ask for the sentences of one section; if its findings do not fit the model, half of them at a time."""
         wishes = [f"Language: {brief.language}."]
@@ -180,9 +194,10 @@ class ModelWriter:
             return await ask(self.outside, prompt, SectionAnswer, scope, "section", most=most)
         except ContextTooLong:
             half = len(items) // 2
-            if half:
-                first = await self._sentences(title, items[:half], sections * 2, brief, scope)
-                second = await self._sentences(title, items[half:], sections * 2, brief, scope)
+            if half and halvings:
+                rest = (sections * 2, brief, scope, halvings - 1)
+                first = await self._sentences(title, items[:half], *rest)
+                second = await self._sentences(title, items[half:], *rest)
                 return SectionAnswer(sentences=[*first.sentences, *second.sentences])
             return SectionAnswer()
         except DeepResearchError as error:
@@ -204,8 +219,20 @@ class ModelWriter:
         prompt = Prompt("writer", REWRITE, user, name="rewrite", max_tokens=600)
         answer = await ask(self.outside, prompt, SentenceAnswer, scope, "rewrite")
         offered = {item.id for item in items}
-        ids = tuple(i for i in dict.fromkeys(answer.evidence) if i in offered)
+        ids = tuple(
+            i for i in dict.fromkeys(pointed(answer.text, answer.evidence)) if i in offered
+        )
         return Sentence(data(answer.text), ids or sentence.evidence, sentence.paragraph)
+
+
+def _bound(
+    text: str, evidence: Sequence[int], allowed: set[int]
+) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the text with what it cites; one that cites nothing sentence by sentence."""
+    ids = tuple(i for i in dict.fromkeys(pointed(text, evidence)) if i in allowed)
+    if ids:
+        return [(text, ids)]
+    return [(text[start:end], ()) for start, end in sentences(text)]
 
 
 def _told(item: Item) -> str:
@@ -215,11 +242,11 @@ def _told(item: Item) -> str:
     return learning.text if quote == learning.text else f"{learning.text} (The source: {quote})"
 
 
-def _left_out(items: Sequence[Item], sentences: Sequence[Sentence]) -> list[Sentence]:
+def _left_out(items: Sequence[Item], written: Sequence[Sentence]) -> list[Sentence]:
     """Return, word for word, the findings whose figures or names no sentence states."""
-    said = [s.text for s in sentences]
-    cited = {i for s in sentences for i in s.evidence}
-    last = max((s.paragraph for s in sentences), default=0) + 1
+    said = [s.text for s in written]
+    cited = {i for s in written for i in s.evidence}
+    last = max((s.paragraph for s in written), default=0) + 1
     return [
         Sentence(item.learning.text, (item.id,), last)
         for item in items

@@ -23,7 +23,7 @@ from deep_research.config import load
 from deep_research.core.events import Event, Kind
 from deep_research.core.report import Report
 from deep_research.registry import check_engine
-from deep_research.testing import FakeOpenAI, FakePage
+from deep_research.testing import FakeOpenAI, FakePage, FakeWeb
 
 QUESTION = "Who built the Marram lighthouse and when?"
 COAST = {
@@ -66,6 +66,7 @@ class Asked:
     system: str
     user: str
     body: Mapping[str, Any]
+    key: str = ""
 
     @property
     def lines(self) -> list[tuple[int, str]]:
@@ -125,7 +126,7 @@ class Endpoint(FakeOpenAI):
         texts = [m["content"] for m in body["messages"]]
         whole = "\n".join(texts)
         step = next((s for s, words in STEPS.items() if words in whole), "?")
-        asked = Asked(step, texts[0] if len(texts) > 1 else "", texts[-1], body)
+        asked = Asked(step, texts[0] if len(texts) > 1 else "", texts[-1], body, request.headers.get("Authorization", ""))
         self.asked.append(asked)
         turns = self.said.get(step) or self.said.get("*") or [good]
         say = turns.pop(0) if len(turns) > 1 else turns[0]
@@ -166,6 +167,12 @@ class Outcome:
         return [child.query.text for child in self.report.tree.children]
 
     @property
+    def nodes(self) -> int:
+        """How many queries were researched, the root's included."""
+        assert self.report.tree
+        return sum(1 for _ in self.report.tree.walk())
+
+    @property
     def learned(self) -> list[str]:
         return [x.text for x in self.report.learnings if x.evidence]
 
@@ -191,7 +198,9 @@ class Outcome:
         learned = "\n".join(x["text"] for x in data["learnings"])
         shown = "\n".join((data["body"], learned, *self.queries, *data["gaps"]))
         leak = LEAKS.search(shown)
-        assert leak is None, f"{leak} leaked: {shown[max(0, leak.start() - 60) : leak.end() + 60]!r}"
+        assert leak is None, (
+            f"{leak} leaked: {shown[max(0, leak.start() - 60) : leak.end() + 60]!r}"
+        )
         assert data["stop_reason"].strip()
         assert bool(data["body"].strip()) == bool(pages)
 
@@ -207,7 +216,8 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
         *,
         docs: Mapping[str, str | bytes] = COAST,
         question: str = QUESTION,
-        endpoint: Endpoint | None = None,
+        key: str = "sk-test",
+        address: Callable[[str], str] | None = None,
         **settings: Any,
     ) -> Outcome:
         for name, text in docs.items():
@@ -228,15 +238,130 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
             run = Run(question, config, emit=events.append)
             return await run.execute(), run.folder
 
-        if said is None and endpoint is None:
+        if said is None:
+            endpoint = None
             report, folder = await research(llm="none")
         else:
-            endpoint = endpoint or Endpoint(said or {})
+            endpoint = Endpoint(said)
             async with endpoint:
-                monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+                monkeypatch.setenv("OPENAI_API_KEY", key)
                 if "models.base_url" not in settings:
-                    monkeypatch.setenv("OPENAI_BASE_URL", endpoint.base_url)
+                    url = address(endpoint.url()) if address else endpoint.base_url
+                    monkeypatch.setenv("OPENAI_BASE_URL", url)
                 report, folder = await research()
         return Outcome(report, folder, events, endpoint, waits)
+
+    return do
+
+
+# --- the web: a search endpoint and pages of one's own -----------------------
+
+BRIDGE = "How long is the Zephyr bridge at Orlin?"
+FACT = "The Zephyr bridge at Orlin is 4,321 metres long."
+MORE = (
+    " It was opened by the harbour board in May 1998 after six years of work on the piers."
+    " Two tolls pay for the lamps and the painting of its cables."
+)
+
+
+def bridge_page(text: str = FACT + MORE, title: str = "Zephyr bridge", head: str = "") -> str:
+    """An HTML page that answers `BRIDGE`."""
+    return f"<html><head><title>{title}</title>{head}</head><body><p>{text}</p></body></html>"
+
+
+@dataclass
+class Found:
+    """What a user has in hand after a run over a `FakeWeb`."""
+
+    report: Report
+    folder: Path
+    events: Sequence[Event]
+    web: FakeWeb
+
+    @property
+    def body(self) -> str:
+        return self.report.body
+
+    @property
+    def failures(self) -> str:
+        return "\n".join(f"{f.kind}: {f.message}" for f in self.report.failures)
+
+    @property
+    def warnings(self) -> str:
+        return "\n".join(str(e.data["message"]) for e in self.events if e.kind is Kind.WARNING)
+
+    @property
+    def cited(self) -> list[str]:
+        """Paths (or whole addresses elsewhere) of the references."""
+        return [r.url.removeprefix(self.web.url()) for r in self.report.references]
+
+    def check(self) -> None:
+        """What has to hold whatever went wrong: bound quotes, a reason, nothing unread cited."""
+        texts = {p.stem: p.read_bytes().decode() for p in self.folder.glob("sources/*")}
+        data = json.loads((self.folder / "report.json").read_text("utf-8"))
+        pages = {r["n"]: r["sha256"] for r in data["references"]}
+        for claim in data["claims"]:
+            for c in claim["citations"]:
+                assert texts[pages[c["reference"]]][c["start"] : c["end"]] == c["quote"]
+        assert data["stop_reason"].strip()
+        shown = (self.folder / "report.md").read_text("utf-8")
+        assert data["body"].strip() or "> Nothing was found" in shown or "> Failed" in shown
+        assert "Traceback" not in shown
+        assert data["body"].strip() or not data["references"]
+
+
+def served(web: FakeWeb, pages: Mapping[str, Any], hits: Any = None) -> FakeWeb:
+    """Let `web` serve `pages` (by path) and find all of them, or `hits` (a function of the web)."""
+    for path, answers in pages.items():
+        if callable(answers):
+            web.route(path, answers)
+        else:
+            web.page(path, *(answers if isinstance(answers, list) else [answers]))
+    given = hits(web) if callable(hits) else hits
+    if given is None:
+        given = [{"href": web.url(path)} for path in pages if not path.startswith("/-")]
+    answers = given if isinstance(given, tuple) else (FakePage(given),)
+    web.page("/-search", *(a if isinstance(a, FakePage) else FakePage(a) for a in answers))
+    return web
+
+
+@pytest.fixture
+def surf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Do a whole run over a web of one's own: `pages` by path, what the endpoint finds, settings."""
+    from deep_research.runtime.http import Http
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(wiring, "Http", partial(Http, retry_delay=0.0))
+
+    async def at_once(_seconds: float) -> None:
+        """Wait for nothing."""
+
+    monkeypatch.setattr(wiring, "Gate", partial(wiring.Gate, sleep=at_once))
+
+    async def do(
+        pages: Mapping[str, Any] | None = None,
+        hits: Any = None,
+        *,
+        question: str = BRIDGE,
+        **settings: Any,
+    ) -> Found:
+        async with FakeWeb() as web:
+            served(web, {"/page": bridge_page()} if pages is None else pages, hits)
+            given = {
+                "breadth": 1,
+                "depth": 1,
+                "llm": "none",
+                "search.engines": "http",
+                "search.http.url": web.url("/-search"),
+                "network.allow_hosts": "127.0.0.1",
+            }
+            settings = {k: v(web) if callable(v) else v for k, v in settings.items()}
+            events: list[Event] = []
+            config = load(arguments={**given, **settings}, check=check_engine)
+            run = Run(question, config, emit=events.append)
+            found = Found(await run.execute(), run.folder, events, web)
+            found.check()
+            return found
 
     return do

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -272,6 +274,26 @@ class TestCutOff:
         assert last["data"]["stop_reason"] == "interrupted"
         assert last["data"]["usage"]["llm_calls"] == 1
 
+    @pytest.mark.parametrize(
+        ("answer", "ends"),
+        [
+            ("os.kill(os.getpid(), signal.SIGINT); await asyncio.sleep(30)", "run_finished"),
+            ("raise KeyboardInterrupt", "node_started"),
+        ],
+        ids=["pressed", "raised in a branch"],
+    )
+    def test_interrupt(self, answer, ends, place):
+        """Ctrl-C comes out as what it is, and the events until then are on disk."""
+        script = place / "script.py"
+        script.write_text(INTERRUPTED.format(answer=answer))
+        env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        command = [sys.executable, str(script)]
+        done = subprocess.run(command, env=env, capture_output=True, timeout=30, check=False)
+        assert done.stdout.decode().split() == ["interrupted"]
+        last = stored_events("out")[-1]
+        assert last["kind"] == ends
+        assert last["data"].get("stop_reason", "interrupted") == "interrupted"
+
     async def test_a_bug_is_loud(self, monkeypatch, corpus, question):
         from deep_research.extractive.learn import ExtractiveLearner
 
@@ -436,6 +458,22 @@ class TestPlugins:
     async def test_domains_filter_the_web_not_the_documents(self, corpus, question):
         config = settings(docs=[str(corpus)], **{"search.include_domains": ["example.org"]})
         assert (await Run(question, config).execute()).status == "complete"
+
+
+INTERRUPTED = """
+import asyncio, os, signal
+import deep_research
+
+class Engine:
+    name = "engine"
+    async def search(self, query, *, limit):
+        {answer}
+
+try:
+    deep_research.run("zyzzyva", engines="__main__:Engine", folder="out")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
 
 
 class Broken:

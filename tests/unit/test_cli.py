@@ -270,13 +270,21 @@ def test_dry_run_with_a_model(capsys, monkeypatch):
     assert "note:" not in call(capsys, "run", "Why?")[2]
 
 
-@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 2), ("", 130)])
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 2), ("", 2)])
 def test_approve_asks_first(capsys, monkeypatch, answer, code):
     monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
     got, out, err = call(capsys, "run", "Why?", "--approve", "-q")
     assert got == code
     assert "at most 13 queries" in err
     assert bool(out) is (code == 0)
+    assert ("there is nobody to answer" in err) is (not answer)
+
+
+def test_an_interrupt_at_the_question(capsys, monkeypatch):
+    terminal = io.StringIO("")
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(sys, "stdin", terminal)
+    assert call(capsys, "run", "Why?", "--approve", "-q")[0] == 130
 
 
 def test_errors_of_the_engine(capsys, monkeypatch):
@@ -291,7 +299,7 @@ def test_errors_of_the_engine(capsys, monkeypatch):
     monkeypatch.setattr(FakeRun, "execute", failing(AuthFailed("set X")))
     assert call(capsys, "run", "Why?", "-q") == (1, "", "error: set X\n")
     monkeypatch.setattr(FakeRun, "execute", failing(OSError(28, "No space left")))
-    assert call(capsys, "run", "Why?", "-q") == (1, "", "error: [Errno 28] No space left\n")
+    assert call(capsys, "run", "Why?", "-q") == (1, "", "error: No space left\n")
 
 
 # --- interrupts --------------------------------------------------------------
@@ -335,11 +343,11 @@ def test_keyboard_interrupt_elsewhere(capsys, monkeypatch):
 
 
 def test_the_live_tree():
-    out, said = io.StringIO(), []
+    out = io.StringIO()
     console = Console(
         file=out, force_terminal=True, width=140, height=40, _environ={"TERM": "xterm"}
     )
-    with Live(said.append, console) as live:
+    with Live(console) as live:
         for event in EVENTS[:-3]:
             live.emit(event)
         console.print(live._render())
@@ -352,8 +360,20 @@ def test_the_live_tree():
     assert "✗ timeout" in text
     assert "✓ 2 learnings" in text
     assert "about 0 s left" in text
-    assert said[0] == "warning: one engine rests"
-    assert said[-1].startswith("complete (depth): 2/3 queries")
+    assert "warning: one engine rests\n" in text
+    assert "complete (depth): 2/3 queries" in text.rpartition("one engine rests")[2]
+
+
+def test_a_tree_taller_than_the_terminal_is_folded_below_finished_queries():
+    out = io.StringIO()
+    live = Live(Console(file=out, width=80, height=6))
+    for path in ((0,), (0, 1), (2,), (2, 1)):
+        live.emit(Event(Kind.NODE_STARTED, path, {"query": f"query {path}"}))
+    live.emit(Event(Kind.NODE_FINISHED, (0,), {"learnings": 2}))
+    live._console.print(live._render())
+    assert "query (2, 1)" in out.getvalue()
+    assert "query (0,)" in out.getvalue()
+    assert "query (0, 1)" not in out.getvalue()
 
 
 def test_a_terminal_gets_the_tree_and_a_dumb_one_lines(monkeypatch):
@@ -451,7 +471,7 @@ def test_runs_that_cannot_be_shown(capsys, saved, monkeypatch):
         "error: there is no run 'nope'; `deep-research runs` lists those below ./runs\n"
     )
     (saved.parent / "r3").mkdir()
-    assert "run 'r3' has no report.json (yet)" in call(capsys, "show", "r3")[2]
+    assert "run 'r3' has no report.json: it has not ended" in call(capsys, "show", "r3")[2]
     (saved / "report.json").write_text("{")
     code, _, err = call(capsys, "show", "r1")
     assert code == 2

@@ -440,7 +440,8 @@ def test_files_that_cannot_be_read(tmp_path):
     assert error(file=tmp_path / "no.yaml").endswith("there is no such configuration file")
     assert error(file=tmp_path).endswith("is a directory, not a configuration file")
     (tmp_path / "x.yaml").write_bytes(b"\xff\xfe\xff")
-    assert "cannot be read" in error(file=tmp_path / "x.yaml")
+    assert "is not UTF-8 text" in error(file=tmp_path / "x.yaml")
+    assert "the configuration file is empty" in error(file="")
 
 
 def test_an_unreadable_file(tmp_path, monkeypatch):

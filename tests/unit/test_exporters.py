@@ -224,8 +224,20 @@ def test_how_it_ended_is_said(status, line):
 
 def test_an_empty_report_still_says_something():
     empty = {"body": " ", "references": (), "claims": (), "notes": (), "stop_reason": ""}
-    text = markdown(status=RunStatus.NOTHING_FOUND, **empty)
+    text = markdown(status=RunStatus.NOTHING_FOUND, failures=(), **empty)
     assert text == "# How good was H4?\n\n> Nothing was found.\n"
+
+
+def test_an_empty_report_names_what_failed():
+    failures = tuple(Failure("timeout", f"page <{n}> hung", ()) for n in range(7))
+    empty = {"body": "", "references": (), "claims": (), "status": RunStatus.NOTHING_FOUND}
+    text = markdown(stop_reason="no_evidence", failures=failures, **empty)
+    assert "> Nothing was found (no evidence)." in text
+    assert "- page \\<4\\> hung\n- 2 more" in text
+    page = html(failures=failures, **empty)
+    assert "<li>page &lt;0&gt; hung</li>" in page
+    assert "References" not in page
+    assert "hung" not in markdown(failures=failures), "where there is a report, it is not in the way"
 
 
 def test_titles_and_addresses_cannot_break_out_of_their_line():

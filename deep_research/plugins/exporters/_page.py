@@ -46,10 +46,7 @@ $status
 $notes
 $body
 </main>
-<h2>References</h2>
-<ol>
 $references
-</ol>
 <footer><p>$facts</p></footer>
 </body>
 </html>

@@ -17,12 +17,26 @@ _STATUS: Final = MappingProxyType(
 )
 
 
+_REASON: Final = MappingProxyType({"cancelled": "", "no_evidence": "no evidence"})
+_MOST_FAILURES: Final = 5
+
+
 def status_line(report: Report) -> str:
     """Say in one sentence how the run ended and why; '' if it is complete."""
     if report.status is RunStatus.COMPLETE:
         return ""
-    reason = f" ({report.stop_reason})" if report.stop_reason else ""
-    return f"{_STATUS[report.status]}{reason}."
+    reason = _REASON.get(report.stop_reason, report.stop_reason)
+    return f"{_STATUS[report.status]}{reason and f' ({reason})'}."
+
+
+def troubles(report: Report) -> list[str]:
+    """Say what failed on the way, a few sentences, where there is nothing else to tell."""
+    if report.body.strip() or report.status is RunStatus.COMPLETE:
+        return []
+    told = [f.message for f in report.failures if f.message not in report.stop_reason]
+    told = list(dict.fromkeys(told))
+    more = [f"{len(told) - _MOST_FAILURES} more"] if len(told) > _MOST_FAILURES else []
+    return [*told[:_MOST_FAILURES], *more]
 
 
 def marks_of(report: Report, reference: Reference) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from deep_research.core.report import Claim, Reference, Report, Support
 
 from ._page import PAGE
-from ._parts import marks_of, status_line
+from ._parts import marks_of, status_line, troubles
 
 _CITATION = re.compile(r"\[(\d+)\]")
 _WEB = re.compile(r"^(https?|file)://", re.IGNORECASE)
@@ -28,8 +28,8 @@ class HtmlExporter:
             title=escape(" ".join(report.question.split())),
             status=_paragraph("status", status_line(report)),
             notes="\n".join(_paragraph("note", note) for note in report.notes),
-            body=_Body(report).render(),
-            references="\n".join(_reference(r, marks_of(report, r)) for r in report.references),
+            body=_failed(troubles(report)) or _Body(report).render(),
+            references=_references(report),
             facts=escape(_facts(report)),
         )
         return page.encode("utf-8", "replace")
@@ -80,6 +80,18 @@ class _Body:
 
 def _paragraph(kind: str, text: str) -> str:
     return f'<p class="{kind}">{escape(text)}</p>' if text else ""
+
+
+def _failed(troubles: Sequence[str]) -> str:
+    items = "".join(f"<li>{escape(text)}</li>" for text in troubles)
+    return f"<p>What failed on the way:</p>\n<ul>{items}</ul>" if items else ""
+
+
+def _references(report: Report) -> str:
+    if not report.references:
+        return ""
+    items = "\n".join(_reference(r, marks_of(report, r)) for r in report.references)
+    return f"<h2>References</h2>\n<ol>\n{items}\n</ol>"
 
 
 def _reference(reference: Reference, marks: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from deep_research.core.report import Reference, Report, RunStatus
 
-from ._parts import marks_of, status_line
+from ._parts import marks_of, status_line, troubles
 
 _MEANING = re.compile(r"([\\`*_\[\]<>])")
 
@@ -32,6 +32,10 @@ def _lines(report: Report) -> Iterator[str]:
     for note in report.notes:
         yield f"*{_plain(note)}*"
         yield ""
+    if failed := troubles(report):
+        yield "What failed on the way:"
+        yield ""
+        yield from (f"- {_plain(text)}" for text in failed)
     if report.body.strip():
         yield report.body.strip()
         yield ""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 from deep_research.steps._clean import strip_reasoning
 
+_MANY_TOKENS: Final = 10**9
 _ERRORS: Final = range(400, 600)
 
 
@@ -37,12 +39,13 @@ def read_reply(body: Mapping[str, Any]) -> Reply | None:
     """Return the reply in a chat completion's JSON, or None if it is none.
 
     Content may be missing, a string or a list of blocks; arguments of a tool call stand in for it.
+    Of several choices the first that says something counts. Bodies of older and of servers' own
+    endpoints, which some gateways answer with, are read too.
     """
-    choices = body.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
+    found = list(_messages(body))
+    if not found:
         return None
+    choice, message = next((f for f in found if f[1].get("content")), found[0])
     content = _text(message.get("content"))
     text = strip_reasoning(content) or _arguments(message)
     finish = choice.get("finish_reason")
@@ -59,6 +62,50 @@ def read_reply(body: Mapping[str, Any]) -> Reply | None:
         output_tokens,
         thought + content,
     )
+
+
+def _messages(body: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Yield (choice, message) of each choice."""
+    choices = body.get("choices")
+    for choice in choices if isinstance(choices, list) else ():
+        message = choice.get("message") if isinstance(choice, dict) else None
+        if isinstance(message, dict):
+            yield choice, message
+        elif isinstance(choice, dict) and isinstance(choice.get("text"), str):
+            yield choice, {"content": choice["text"]}  # the older completions
+    if isinstance(body.get("message"), dict):  # Ollama's own /api/chat
+        yield {"finish_reason": body.get("done_reason")}, body["message"]
+    output = body.get("output")  # https://platform.openai.com/docs/api-reference/responses
+    if isinstance(output, list):
+        parts = [part.get("content") for part in output if isinstance(part, dict)]
+        yield {}, {"content": [b for p in parts if isinstance(p, list) for b in p]}
+
+
+def read_stream(text: str) -> Mapping[str, Any] | None:
+    """Return the completion that server-sent events add up to, or None if `text` holds none.
+
+    Some servers stream although nobody asked. Format:
+    https://platform.openai.com/docs/api-reference/chat-streaming
+    """
+    whole: dict[str, Any] = {}
+    content: list[str] = []
+    finish = None
+    for line in text.splitlines():
+        with suppress(ValueError, RecursionError):
+            event = json.loads(line.removeprefix("data:"), strict=False)
+            if not line.startswith("data:") or not isinstance(event, dict):
+                continue
+            whole |= {k: v for k, v in event.items() if v is not None}
+            choices = event.get("choices")
+            choice = choices[0] if isinstance(choices, list) and choices else None
+            delta = choice.get("delta") if isinstance(choice, dict) else None
+            if isinstance(choice, dict) and isinstance(delta, dict):
+                content.append(_text(delta.get("content")))
+                finish = choice.get("finish_reason") or finish
+    if not whole:
+        return None
+    message = {"content": "".join(content)}
+    return whole | {"choices": [{"message": message, "finish_reason": finish}]} if content else whole
 
 
 def read_error(body: Mapping[str, Any]) -> tuple[int, str] | None:
@@ -108,7 +155,7 @@ def _usage(usage: object) -> tuple[int, int]:
     if not isinstance(usage, dict):
         return 0, 0
     given, made, total = (
-        value if isinstance(value, int) and value > 0 else 0
+        value if isinstance(value, int) and 0 < value < _MANY_TOKENS else 0
         for value in (usage.get(f"{n}_tokens") for n in ("prompt", "completion", "total"))
     )
     return given, max(made, total - given) if given else made

@@ -6,6 +6,7 @@ import asyncio
 import ipaddress
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -25,7 +26,7 @@ from deep_research.runtime.tokens import count
 
 from ._dialect import Dialect, Request
 from ._errors import Refusal, translate
-from ._reply import Reply, read_error, read_reply
+from ._reply import Reply, read_error, read_reply, read_stream
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -35,6 +36,12 @@ _TRIES: Final = 10
 _LEAST_ROOM: Final = 256
 _MARGIN: Final = 1.1
 _PER_PROMPT: Final = 20
+_NOT_HERE: Final = frozenset({404, 405})
+_VERSION: Final = "/v1"
+_PATHS: Final = re.compile(r"/*(?:/(?:chat/)?completions|/models)?/*$")
+_SLASHES: Final = re.compile(r"(?<!:)/{2,}")
+_ROUND_KEYS: Final = " \t\r\n\ufeff\u200b'\""
+_TAG: Final = re.compile(r"<(style|script)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 _TEACHING: Final = frozenset({400, 404, 405, 415, 422, 500, 501})
 """Statuses with which endpoints refuse a parameter; llama.cpp and templates say 500."""
 
@@ -44,7 +51,8 @@ class OpenAILLM:
 
     Args:
         model: The model's name there; None for the first that the endpoint lists.
-        base_url: Address up to and with '/v1'; None for OpenAI's own.
+        base_url: Address up to and with '/v1'; None for OpenAI's own. What people add or leave
+            out (a slash, '/chat/completions', '/v1') is mended.
         api_key: The key; local servers need none.
         key_name: The environment variable that holds the key, for messages.
         timeout: Seconds without a byte before the request is given up.
@@ -75,8 +83,9 @@ class OpenAILLM:
     ) -> None:
         if not model and not base_url:
             raise ConfigError("no model is named: say which of OpenAI's models to use")
-        self._base_url = (base_url or OFFICIAL).rstrip("/")
-        self._model, self._key, self._key_name = model, (api_key or "").strip(), key_name
+        self._base_url = _PATHS.sub("", _SLASHES.sub("/", (base_url or OFFICIAL).strip()))
+        self._prefix = ""
+        self._model, self._key, self._key_name = model, (api_key or "").strip(_ROUND_KEYS), key_name
         self._timeout, self._context = timeout, context
         free = (0.0, 0.0) if is_private(self._base_url) else None
         self._prices = prices if prices is not None else free
@@ -106,6 +115,8 @@ class OpenAILLM:
         """
         if not self._key and self._base_url == OFFICIAL:
             raise AuthFailed(f"no key for {self._base_url}: set {self._key_name}")
+        if not re.fullmatch(r"[!-~]*", self._key):
+            raise AuthFailed(f"the key in {self._key_name} has characters that no key has")
         model = self._model or await self._first_model()
         sent: Request = {}
         refusal = Refusal(0, "")
@@ -162,13 +173,19 @@ class OpenAILLM:
         """Make one request; the SDK's errors end here."""
         import openai
 
-        client = self._connected()
+        client, prefix = self._connected(), self._prefix
         try:
             if body is None:
-                text = await client.get(f"/{path}", cast_to=str)
+                text = await client.get(f"{prefix}/{path}", cast_to=str)
             else:
-                text = await client.post(f"/{path}", cast_to=str, body=body)
+                text = await client.post(f"{prefix}/{path}", cast_to=str, body=body)
         except openai.APIStatusError as error:
+            if error.status_code in _NOT_HERE and not prefix and not urlsplit(self._base_url).path:
+                self._prefix = _VERSION
+                answered = await self._send(path, body)
+                if not isinstance(answered, Refusal) or answered.status not in _NOT_HERE:
+                    return answered
+                self._prefix = ""
             return Refusal(
                 error.status_code, _message(error), error.response.text, error.response.headers
             )
@@ -177,9 +194,10 @@ class OpenAILLM:
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
             raise ProviderUnavailable(f"cannot reach {self._base_url}: {cause}") from error
+        text = text.lstrip("\ufeff")
         try:
-            answer = json.loads(text, strict=False)
-        except ValueError as error:
+            answer = read_stream(text) or json.loads(text, strict=False)
+        except (ValueError, RecursionError) as error:
             said = shorten(text, 200)
             raise ProviderUnavailable(f"{self._who()}: no JSON came back: {said!r}") from error
         if not isinstance(answer, dict):
@@ -188,7 +206,7 @@ class OpenAILLM:
 
     def _connected(self) -> AsyncOpenAI:
         """Return a client of the running loop; connections of another loop cannot be used."""
-        from openai import AsyncOpenAI
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
@@ -198,6 +216,11 @@ class OpenAILLM:
                 base_url=self._base_url,
                 timeout=self._timeout,
                 max_retries=0,
+                # A key goes where it was meant to go; and a redirected POST arrives as a GET.
+                # A proxy in the environment cannot reach this machine.
+                http_client=DefaultAsyncHttpxClient(
+                    follow_redirects=False, trust_env=not _is_loopback(self._base_url)
+                ),
             )
         return self._client
 
@@ -253,11 +276,22 @@ def is_private(url: str) -> bool:
     return address.is_private or address.is_loopback
 
 
+def _is_loopback(url: str) -> bool:
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
 def _message(error: Any) -> str:  # noqa: ANN401 - openai is imported lazily
     """The provider's words: some put them under 'message', some under 'detail', some bare."""
-    body = error.body
+    body, target = error.body, error.response.headers.get("location")
+    if target:
+        return f"sends on to {target}, use that address"
     for key in ("message", "detail", "error", "msg"):
         if isinstance(body, dict) and body.get(key):
             found = body[key]
             return found if isinstance(found, str) else json.dumps(found)
-    return body if isinstance(body, str) and body else str(error.response.text)
+    text = body if isinstance(body, str) and body else str(error.response.text)
+    return _TAG.sub(" ", text) if text.lstrip().startswith("<") else text

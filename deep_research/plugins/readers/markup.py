@@ -32,6 +32,7 @@ _LEFT_OVER: Final = re.compile(
 _ISO: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _ENOUGH: Final = 250  # weight of text below which the main text is compared with the whole page
 _MOST: Final = 0.5
+_MOST_PIECES: Final = 20_000  # of text; in more than that the extractors search for minutes
 _MANY_LINKS: Final = 10
 _CHUNK: Final = 400  # characters: an article's parts are longer than teasers
 
@@ -85,6 +86,10 @@ _SHOWN: Final = (
     "//body//text()[not(ancestor::script or ancestor::style or ancestor::noscript"
     " or ancestor::template)]"
 )
+# What nobody sees is no text to cite, and a place to hide orders to a model in.
+_HIDDEN: Final = (
+    "//body//*[@hidden or contains(translate(@style, ' DISPLAYNOE', 'displaynoe'), 'display:none')]"
+)
 _CJK: Final = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 
 
@@ -107,6 +112,8 @@ def read_markup(markup: str, url: str = "") -> Document:
     known = extract_metadata(tree, url or None, dates, True)
     title = known.title or next(iter(tree.xpath("//head/title/text()")), "")
     title = _SPACE.sub(" ", title).strip()
+    for hidden in tree.xpath(_HIDDEN):
+        hidden.drop_tree()
     text = _without(title, _main_text(tree))
     if weight(text) < _ENOUGH:
         visible = visible_text(markup)
@@ -119,8 +126,10 @@ def read_markup(markup: str, url: str = "") -> Document:
 def _main_text(tree: HtmlElement) -> str:
     from trafilatura import extract
 
-    shown = [(" ".join(t.split()), t.getparent()) for t in tree.xpath(_SHOWN)]
-    whole = sum(len(text) for text, _ in shown)
+    shown = [" ".join(text.split()) for text in tree.xpath(_SHOWN)]
+    if len(shown) > _MOST_PIECES:
+        return tidy("\n".join(shown))
+    whole = sum(map(len, shown))
     links = [len(" ".join(a.text_content().split())) for a in tree.iter("a")]
     linked = sum(links)
     if len(links) >= _MANY_LINKS and linked > 0.98 * whole:  # the rest are bars between them

@@ -75,7 +75,9 @@ class WebReader:
             document, error = await self._document(response, url)
             if document is None or len(document.text) < _LITTLE:
                 target = elsewhere(response.body, url)
-                if target and target not in seen and len(seen) <= _HOPS:
+                if target and (target in seen or len(seen) > _HOPS):
+                    raise PageUnreadable(f"{url} only sends its readers on, in circles or too far")
+                if target:
                     url = target
                     continue
             if document is None:
