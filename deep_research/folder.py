@@ -28,7 +28,8 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.events = path / EVENTS
-        self._mine = self._made = False
+        self._mine = False
+        self._made: list[Path] = []
 
     def claim(self) -> None:
         """Take the folder for this run; a second call changes nothing.
@@ -39,7 +40,7 @@ class Folder:
         if self._mine:
             return
         try:
-            self._made = not self.path.exists()
+            self._made = [p for p in (self.path, *self.path.parents) if not p.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
             self.events.open("x").close()
         except FileExistsError as error:
@@ -58,8 +59,8 @@ class Folder:
             if self._mine and not self.events.stat().st_size:
                 self._mine = False
                 self.events.unlink()
-                if self._made:
-                    self.path.rmdir()
+                for folder in self._made:
+                    folder.rmdir()
 
     def save(self, page: Page) -> None:
         """Store a page's text once, under its digest: `sources/<sha256>.txt`, UTF-8 as it stands.

@@ -154,7 +154,7 @@ def shape_of(config: Config) -> Shape:
 
 
 def model_steps(gate: Outside, emit: Emit, config: Config, plain: Learner) -> Steps:
-    """Return the steps that ask a language model; `plain` learns where it makes nothing of pages."""
+    """Return the steps that ask a language model; `plain` learns where it makes nothing of it."""
     from .steps.learn import ModelLearner
     from .steps.plan import TreePlanner
     from .steps.write import ModelWriter

@@ -111,11 +111,12 @@ def _confirmed() -> bool:
 
 
 def _question(given: str | None) -> str:
-    if given not in (None, "-"):
-        return given or ""
     if given is None and sys.stdin.isatty():
         raise ConfigError("no question: give one in quotes, or '-' to read it from stdin")
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
+    if given in (None, "-"):
+        given = sys.stdin.buffer.read().decode("utf-8", "replace")
+    # What cannot be seen cannot be meant, and would command the terminal that shows the report.
+    return "".join(c if c.isprintable() or c.isspace() else " " for c in given or "")
 
 
 def _markdown(report: Report) -> str:
@@ -232,9 +233,11 @@ def _out(text: str) -> None:
         click.echo(text.rstrip("\n"))
         if sys.stdout is not None:
             sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         # Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -12,10 +12,11 @@ from .merge import Bank
 from .model import Evidence, Learning
 from .ports import DraftSection, Sentence
 from .report import Citation, Claim, Conflict, Reference, Section, Support
-from .text import numbers
+from .text import numbers, shorten
 
 _PER_ITEM: Final = 2
 _PARAGRAPH: Final = 6
+_TITLE: Final = 200
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
 _URL = re.compile(r"[(<]*\b(?:https?|ftp)://[^\s<>]*[^\s<>.,;:!?)\]][>)]*")
 _MARKER = re.compile(r"\s*(?:\[\^?\d+(?:\s*[,;–-]\s*\d+)*\]|【[^】]*】)")
@@ -82,8 +83,13 @@ def adopt(sentence: Sentence, bank: Bank, question: str) -> Sentence | None:
         evidence = bank.quotes(item.id for item in bank.items)
         context = _context(question, evidence)
         return None if missing(sentence.text, [e.quote for e in evidence], context) else sentence
+    return rebound(sentence, bank, question)
+
+
+def rebound(sentence: Sentence, bank: Bank, question: str) -> Sentence | None:
+    """Return the sentence with the first finding that carries all of it; None if there is none."""
     for item in bank.items:
-        bound = Sentence(sentence.text, (item.id,), sentence.paragraph)
+        bound = replace(sentence, evidence=(item.id,))
         if judge(bound, bank, question)[0] is Support.VERIFIED:
             return bound
     return None
@@ -178,7 +184,7 @@ class Renderer:
                 Reference(
                     n,
                     source.url,
-                    source.title or source.url,
+                    shorten(source.title, _TITLE) or source.url,
                     source.published,
                     evidence.fetched_at,
                     evidence.sha256,

@@ -6,13 +6,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from .citations import Renderer, adopt, judge
+from .citations import Renderer, adopt, judge, rebound
 from .errors import BadAnswer, DeepResearchError
 from .events import Event, Kind
 from .merge import Bank
 from .model import Brief
 from .ports import DraftSection, Emit, Scope, Sentence, Writer
 from .report import Report, RunStatus, Support
+from .text import words
 
 _REWRITES: Final = 24
 
@@ -72,21 +73,28 @@ class Composer:
 
     @staticmethod
     def _bound(drafts: Sequence[DraftSection], bank: Bank, brief: Brief) -> list[DraftSection]:
-        """Bind loose sentences, drop what nothing carries.
+        """Bind loose and wrongly bound sentences; drop what nothing carries, titles and repetitions.
 
         Raises:
             BadAnswer: Not one sentence is left that can be cited.
         """
 
-        def one(sentence: Sentence) -> Sentence | None:
-            if not any(c.isalnum() for c in sentence.text):
+        said: set[str] = set()
+
+        def one(sentence: Sentence, title: str) -> Sentence | None:
+            key = " ".join(words(sentence.text))
+            if not key or key in said or key == " ".join(words(title)):
                 return None
-            if bank.quotes(sentence.evidence):
+            said.add(key)
+            if not bank.quotes(sentence.evidence):
+                return adopt(replace(sentence, evidence=()), bank, brief.question)
+            if judge(sentence, bank, brief.question)[0] is Support.VERIFIED:
                 return sentence
-            return adopt(replace(sentence, evidence=()), bank, brief.question)
+            return rebound(sentence, bank, brief.question) or sentence
 
         bound = [
-            replace(d, sentences=tuple(b for s in d.sentences if (b := one(s)))) for d in drafts
+            replace(d, sentences=tuple(b for s in d.sentences if (b := one(s, d.title))))
+            for d in drafts
         ]
         if not any(s.evidence for d in bound for s in d.sentences):
             raise BadAnswer("the writer cited nothing of what was found")

@@ -12,7 +12,7 @@ from typing import Final
 
 from .model import Evidence, Learning
 from .passages import Excerpt
-from .quantities import Quantity, quantities, spoken_dates
+from .quantities import Quantity, quantities, regrouped, spoken_dates
 from .report import Support
 from .text import STOPWORDS, Span, likeness, names, numbers, stem, terms, words
 
@@ -137,6 +137,8 @@ def missing(sentence: str, quotes: Iterable[str], context: str = "") -> tuple[st
     sentence = spoken_dates(sentence)
     carried = spoken_dates(" ".join(quotes))
     context = spoken_dates(context)
+    carried = regrouped(carried, {q.value for q in quantities(sentence)})
+    sentence = regrouped(sentence, {q.value for q in quantities(f"{carried} {context}")})
     known_words = {stem(w) for w in words(f"{carried} {context}")}
     have = quantities(carried)
     given = quantities(context)
@@ -243,27 +245,25 @@ def support(
 
 def grounded(
     text: str, excerpts: Sequence[Excerpt], pool: Sequence[Excerpt], context: str
-) -> Learning | None:
-    """Bind a learning to the sentences it points at, or mend it; None if no sentence carries it.
+) -> tuple[Learning, ...]:
+    """Bind a learning to the sentences it points at, or mend it; () if no sentence carries it.
 
-    If the sentences lack a number, name or unit of the text, or say something else, the best matching sentence of `pool`
-    is tried; if that fails too, the sentences speak for themselves and replace the text.
+    If the sentences lack a number, name or unit of the text, or say something else, the best
+    matching sentence of `pool` is tried; if that fails too, the sentences speak for themselves: each
+    is a learning of its own.
     """
     text = " ".join(text.split())
-    chosen = list(excerpts)
-    if not chosen or (text and not _carried(text, [e.text for e in chosen], context)):
-        better = best_excerpt(text, pool) if text else None
-        if better is not None and _carried(text, [better.text], context):
-            chosen = [better]
-        elif chosen:
-            text = " ".join(e.text for e in chosen)
-    if not chosen:
-        return None
-    evidence: dict[tuple[str, int], Evidence] = {}
-    for excerpt in chosen:
-        for item in excerpt.evidence():
-            evidence.setdefault((item.sha256, item.start), item)
-    return Learning(text or " ".join(e.text for e in chosen), tuple(evidence.values()))
+    if excerpts and (not text or _carried(text, [e.text for e in excerpts], context)):
+        return (_learning(text or " ".join(e.text for e in excerpts), excerpts),)
+    better = best_excerpt(text, pool) if text else None
+    if better is not None and _carried(text, [better.text], context):
+        return (_learning(text, [better]),)
+    return tuple(_learning(e.text, [e]) for e in excerpts)
+
+
+def _learning(text: str, excerpts: Sequence[Excerpt]) -> Learning:
+    places = {(e.sha256, e.start): e for excerpt in excerpts for e in excerpt.evidence()}
+    return Learning(text, tuple(places.values()))
 
 
 def _carried(text: str, quotes: Sequence[str], context: str) -> bool:

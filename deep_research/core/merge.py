@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from .model import Evidence, Learning, ResearchNode
+from .quantities import quantities, spoken_dates
 from .report import Conflict
 from .text import fold, likeness, names, numbers, terms, words
 
@@ -153,7 +154,8 @@ class _Masked:
         text = _AS_OF.sub("", learning.text)
         proper = [name + _serial(name, text) for name in names(text)]
         identity = {n for name in proper for n in numbers(name.replace("-", " "))}
-        values = frozenset(numbers(text)) - identity
+        counted = quantities(spoken_dates(text))
+        values = frozenset(q.value for q in counted if q.number not in identity)
         dates = frozenset(v for v in values if _YEAR.fullmatch(v))
         said = frozenset(t for t in terms(text) if not t.isdigit())
         published = max((e.source.published[:4] for e in learning.evidence), default="")

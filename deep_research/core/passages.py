@@ -76,7 +76,9 @@ def split(pages: Iterable[Page]) -> list[Excerpt]:
 
 
 def _says_something(text: str) -> bool:
-    """Tell a sentence from a label, a date line or a row of marks: it has three words at least."""
+    """Tell a sentence from a heading, a label, a date line or a row of marks: it has three words."""
+    if text.startswith("#"):
+        return False
     if not text.isascii():
         return bool(text.strip())
     return sum(word.isalpha() for word in words(text)) >= _MIN_WORDS

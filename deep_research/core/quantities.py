@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -82,7 +83,16 @@ _AFTER = re.compile(
     r"(?P<raised>[²³])?",
     re.IGNORECASE,
 )
-_ISO_DATE = re.compile(r"\b(\d{4})-(0[1-9]|1[0-2])-([0-3]\d)\b")
+_DATES: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"\b(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>[0-3]\d)(?:T[\d:.]+Z?)?\b",
+        r"(?<![\d-])(?P<year>[12]\d{3})-(?P<month>\d\d)(?![\w-])",
+        r"(?<![\d.])(?P<day>[0-3]?\d)\.\s?(?P<month>[01]?\d)\.\s?(?P<year>[12]\d{3})(?!\d)",
+        r"(?P<year>\d{4})\s?[年년]\s?(?P<month>\d{1,2})\s?[月월](?:\s?(?P<day>\d{1,2})\s?[日일号])?",
+    )
+)
+_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:[ .]\d{3})+(?![\d.,]*\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +121,32 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 
 
 def spoken_dates(text: str) -> str:
-    """Write ISO dates out: '2021-05-09' becomes '9 May 2021', so that both can be compared."""
-    return _ISO_DATE.sub(lambda m: f"{int(m[3])} {_MONTHS[int(m[2]) - 1]} {m[1]}", text)
+    """Write dates out, so that they can be compared.
+
+    '2021-05-09', '9.5.2021' and '2021年5月9日' become '9 May 2021', '2021-05' 'May 2021'.
+    """
+
+    def spoken(match: re.Match[str]) -> str:
+        month = int(match["month"])
+        if not 1 <= month <= len(_MONTHS):
+            return match[0]
+        day = match.groupdict().get("day")
+        apart = " " if text[match.end() : match.end() + 1].isalnum() else ""
+        return f"{f'{int(day)} ' if day else ''}{_MONTHS[month - 1]} {match['year']}{apart}"
+
+    for form in _DATES:
+        text = form.sub(spoken, text)
+    return text
+
+
+def regrouped(text: str, values: Collection[str]) -> str:
+    """Write '1.250' and '1 250' as '1250' where `values` have that: it may be either."""
+
+    def one(match: re.Match[str]) -> str:
+        digits = re.sub(r"\D", "", match[0])
+        return digits if digits in values else match[0]
+
+    return _GROUPED.sub(one, text)
 
 
 def _quantity(text: str, match: re.Match[str]) -> Quantity:

@@ -123,11 +123,16 @@ class ExtractiveLearner:
             sha = excerpt.page.sha256
             if excerpt.text in known or taken.get(sha, 0) == self.per_page:
                 continue
-            if any(likeness(excerpt.text, usable[j].text) >= _SAME for j in chosen):
+            if any(_says_the_same(excerpt.text, usable[j].text) for j in chosen):
                 continue
             taken[sha] = taken.get(sha, 0) + 1
             chosen.append(i)
         return [usable[i] for i in sorted(chosen)]
+
+
+def _says_the_same(a: str, b: str) -> bool:
+    """Tell whether two sentences are alike; with other numbers they may be at odds: both count."""
+    return likeness(a, b) >= _SAME and set(numbers(a)) == set(numbers(b))
 
 
 def _shows(source: Source, wanted: Iterable[str]) -> bool:

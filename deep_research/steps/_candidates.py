@@ -41,10 +41,11 @@ class Candidate:
 
 def candidates(text: str) -> Iterator[Candidate]:
     """Yield the values in `text`, in their order; none of them need be what was asked for."""
-    text = strip_reasoning(clean(text[:_MAX_LENGTH]))
-    for text in dict.fromkeys((text, _plain(text))):
+    bare = strip_reasoning(clean(text[:_MAX_LENGTH]))
+    text = _plain(bare)
+    for whole in dict.fromkeys((bare, text)):
         with suppress(ValueError, RecursionError):
-            yield Candidate(json.loads(text, strict=False))
+            yield Candidate(json.loads(whole, strict=False))
             return
     for match in _FENCE.finditer(text):
         yield from _snippets(match[1])

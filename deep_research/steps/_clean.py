@@ -23,6 +23,7 @@ _JUNK = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\u200b\u2060\ufffe\uffff]"
     "|[\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # writing directions, which can hide words
 )
+_BLANK = re.compile("(?<!\\d)\u00a0|\u00a0(?!\\d)")
 _ENTITY = re.compile(r"&(?:[a-zA-Z][a-zA-Z0-9]{1,30}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
 _MARKUP = re.compile(
     r"</?(?:b|i|u|em|strong|mark|code|span|sub|sup|p|br|a|font|div)(?:\s[^<>]*)?/?>"
@@ -36,9 +37,9 @@ _LEAST_REPEAT: Final = 200
 
 
 def clean(text: str) -> str:
-    """Drop control characters and lone surrogates; no-break spaces become plain ones."""
+    """Drop control characters and lone surrogates; no-break spaces outside numbers become plain."""
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _JUNK.sub("", whole).replace("\u00a0", " ")
+    return _BLANK.sub(" ", _JUNK.sub("", whole))
 
 
 def tidy(text: str) -> str:

@@ -154,7 +154,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def pointed(text: str, ids: Sequence[int]) -> list[int]:
-    """Return `ids`, or the numbers that the text itself has in brackets: 'It opened in 1891 [3].'."""
+    """Return `ids`, or the numbers in brackets in the text itself: 'It opened in 1891 [3].'."""
     return list(ids) or [n for m in _MARKER.finditer(text) for n in _numbers(m[0])]
 
 

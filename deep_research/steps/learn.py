@@ -190,11 +190,9 @@ class ModelLearner:
             titles = " ".join(e.page.source.title for e in chosen)
             context = f"{brief.question} {' '.join(node.query.texts)} {titles}"
             text = bare(item.text, [e.text for e in chosen])
-            learning = grounded(text, chosen, excerpts, context)
-            if learning:
+            found = grounded(text, chosen, excerpts, context)
+            for learning in found or ([Learning(text)] if text else []):
                 bound.setdefault(learning.text, learning)
-            elif text:
-                bound.setdefault(text, Learning(text))
         return list(bound.values())
 
 

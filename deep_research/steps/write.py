@@ -173,6 +173,7 @@ class ModelWriter:
         sections: int,
         brief: Brief,
         scope: Scope,
+        *,
         halvings: int = _HALVINGS,
     ) -> SectionAnswer:
         """Ask for the sentences of one section; if its findings do not fit the model, half of them at a time."""
@@ -195,10 +196,13 @@ class ModelWriter:
         except ContextTooLong:
             half = len(items) // 2
             if half and halvings:
-                rest = (sections * 2, brief, scope, halvings - 1)
-                first = await self._sentences(title, items[:half], *rest)
-                second = await self._sentences(title, items[half:], *rest)
-                return SectionAnswer(sentences=[*first.sentences, *second.sentences])
+                written: list[SentenceAnswer] = []
+                for part in (items[:half], items[half:]):
+                    answer = await self._sentences(
+                        title, part, sections * 2, brief, scope, halvings=halvings - 1
+                    )
+                    written += answer.sentences
+                return SectionAnswer(sentences=written)
             return SectionAnswer()
         except DeepResearchError as error:
             self.emit(Event(Kind.WARNING, data={"message": f"section {title!r}: {error}"}))

@@ -126,7 +126,13 @@ class Endpoint(FakeOpenAI):
         texts = [m["content"] for m in body["messages"]]
         whole = "\n".join(texts)
         step = next((s for s, words in STEPS.items() if words in whole), "?")
-        asked = Asked(step, texts[0] if len(texts) > 1 else "", texts[-1], body, request.headers.get("Authorization", ""))
+        asked = Asked(
+            step,
+            texts[0] if len(texts) > 1 else "",
+            texts[-1],
+            body,
+            request.headers.get("Authorization", ""),
+        )
         self.asked.append(asked)
         turns = self.said.get(step) or self.said.get("*") or [good]
         say = turns.pop(0) if len(turns) > 1 else turns[0]
@@ -195,7 +201,7 @@ class Outcome:
         marked = {int(n) for n in re.findall(r"\[(\d+)\]", data["body"])}
         assert marked == set(pages), "every reference is cited, and nothing else is"
         assert sorted(pages) == list(range(1, len(pages) + 1))
-        learned = "\n".join(x["text"] for x in data["learnings"])
+        learned = "\n".join(x["text"] for x in data["learnings"] if self.endpoint)
         shown = "\n".join((data["body"], learned, *self.queries, *data["gaps"]))
         leak = LEAKS.search(shown)
         assert leak is None, (
@@ -320,7 +326,7 @@ def served(web: FakeWeb, pages: Mapping[str, Any], hits: Any = None) -> FakeWeb:
     given = hits(web) if callable(hits) else hits
     if given is None:
         given = [{"href": web.url(path)} for path in pages if not path.startswith("/-")]
-    answers = given if isinstance(given, tuple) else (FakePage(given),)
+    answers = given if isinstance(given, tuple) else (given,)
     web.page("/-search", *(a if isinstance(a, FakePage) else FakePage(a) for a in answers))
     return web
 

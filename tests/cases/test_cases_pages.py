@@ -321,6 +321,30 @@ async def test_a_page_that_gives_orders_is_data(surf):
     assert FACT in found.body
 
 
+async def test_no_page_commands_the_terminal(surf):
+    """Control characters of titles, texts and hits do not reach the report."""
+    evil = page(f"<p>{FACT[:-1]}\x1b]0;x\x07 &#27;[31mindeed.</p>", title="Zephyr\x1b[2J bridge")
+    found = await surf(
+        {
+            "/page": evil,
+            "/text": typed(
+                f"Nothing else crosses the bay. {TEXT[49:]} The Zephyr bridge is \x1b[31mred at Orlin.",
+                "text/plain",
+            ),
+        },
+        hits=lambda web: [
+            {"href": web.url(p), "title": "A\x1b[1mB", "body": "\x9b31m"}
+            for p in ("/page", "/text")
+        ],
+    )
+    assert {"/page", "/text"} <= {r.path for r in found.web.requests}
+    assert found.cited
+    for file in ("report.md", "report.json", "events.jsonl"):
+        text = (found.folder / file).read_text("utf-8")
+        assert not {"\x1b", "\x07", "\x9b"} & set(text)
+        assert "u001b" not in text
+
+
 class Together:
     """Counts how many requests are answered at once."""
 

@@ -237,7 +237,9 @@ def test_an_empty_report_names_what_failed():
     page = html(failures=failures, **empty)
     assert "<li>page &lt;0&gt; hung</li>" in page
     assert "References" not in page
-    assert "hung" not in markdown(failures=failures), "where there is a report, it is not in the way"
+    assert "hung" not in markdown(failures=failures), (
+        "where there is a report, it is not in the way"
+    )
 
 
 def test_titles_and_addresses_cannot_break_out_of_their_line():

@@ -105,7 +105,9 @@ def read_stream(text: str) -> Mapping[str, Any] | None:
     if not whole:
         return None
     message = {"content": "".join(content)}
-    return whole | {"choices": [{"message": message, "finish_reason": finish}]} if content else whole
+    return (
+        whole | {"choices": [{"message": message, "finish_reason": finish}]} if content else whole
+    )
 
 
 def read_error(body: Mapping[str, Any]) -> tuple[int, str] | None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Final
+
+_UNSEEN: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +26,8 @@ class Document:
     published: str = ""
     marks: tuple[tuple[int, str], ...] = ()
     media_type: str = "text/plain"
+
+
+def seen(text: str) -> str:
+    """Return `text` without control characters: they say nothing, and ESC commands terminals."""
+    return _UNSEEN.sub("", text)

@@ -6,20 +6,23 @@ import csv
 import json
 import logging
 import re
+from collections.abc import Sequence
 from functools import cache
+from itertools import zip_longest
 from typing import Final
 
 from deep_research.core.errors import PageUnreadable
 from deep_research.core.text import shorten
 
 from .charset import decode
-from .document import Document
+from .document import Document, seen
 from .markup import HTML, read_markup
 from .pdf import read_pdf
 from .trees import json_text, read_xml
 from .walls import find_wall
 from .word import is_docx, read_docx
 
+_NUMBER: Final = re.compile(r"[-+\d.,%/:\s]+")
 # First bytes, as in https://mimesniff.spec.whatwg.org/ and for the rest in the formats themselves
 _MAGIC: Final = (
     (b"\x89PNG\r\n\x1a\n", "an image"),
@@ -94,14 +97,16 @@ def extract(
         raise PageUnreadable(
             f"cannot be parsed: {type(error).__name__} {shorten(str(error), 150)}"
         ) from error
-    text = document.text.encode("utf-8", "replace").decode()[:max_chars].rstrip()
+    # Marks are offsets into the text as it stands; who sets them has cleaned it.
+    text = document.text if document.marks else seen(document.text)
+    text = text.encode("utf-8", "replace").decode()[:max_chars].rstrip()
     if not text.strip():
         raise PageUnreadable("has no text")
     wall = find_wall(text, document.title) if document.media_type == HTML else ""
     if wall:
         raise PageUnreadable(f"is a wall, not a page: {wall}")
     marks = tuple((at, label) for at, label in document.marks if at < len(text))
-    return Document(text, document.title, document.published, marks, document.media_type)
+    return Document(text, seen(document.title), document.published, marks, document.media_type)
 
 
 def _document(
@@ -173,6 +178,7 @@ def _is_json(text: str) -> bool:
 
 
 def _table(text: str) -> str:
+    """Rows of a table; where its first row names the columns, each row stands by itself."""
     try:
         dialect: type[csv.Dialect] = csv.Sniffer().sniff(text[:20_000], delimiters=",;\t|")
     except csv.Error:
@@ -181,7 +187,26 @@ def _table(text: str) -> str:
         rows = [[" ".join(c.split()) for c in row] for row in csv.reader(text.split("\n"), dialect)]
     except csv.Error:
         return text.strip()
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows if any(row))
+    rows = [row for row in rows if any(row)]
+    if len(rows) > 1 and _is_head(rows[0]):
+        return "\n".join(_sentence(rows[0], row) for row in rows[1:])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _is_head(row: Sequence[str]) -> bool:
+    """Tell whether the first row of a table names its columns: all do, differently, in words."""
+    return (
+        len(row) > 1
+        and all(row)
+        and len(set(row)) == len(row)
+        and not any(map(_NUMBER.fullmatch, row))
+    )
+
+
+def _sentence(head: Sequence[str], row: Sequence[str]) -> str:
+    """Write one row so that it can be understood, and quoted, by itself."""
+    said = "; ".join(f"{h}: {c}" for h, c in zip_longest(head, row, fillvalue="") if c)
+    return f"{said[:1].upper()}{said[1:]}."
 
 
 def _whole(*, cut: bool) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from deep_research.core.errors import PageUnreadable
 from deep_research.core.text import shorten
 
-from .document import Document
+from .document import Document, seen
 
 _MAX_PAGES: Final = 2000
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\u00ad]\n(?=[^\W\d_A-Z])")
@@ -83,7 +83,7 @@ def joined(text: str) -> str:
     An empty line ends a paragraph, and so does a line that ends a sentence and is much shorter than
     the widest.
     """
-    text = text.replace("\x00", "").replace("\r", "\n")
+    text = seen(text.replace("\r", "\n"))
     lines = [_BLANKS.sub(" ", line).strip() for line in text.split("\n")]
     width = max(map(len, lines), default=0)
     out: list[str] = []

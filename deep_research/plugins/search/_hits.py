@@ -24,6 +24,7 @@ _ERROR_KEYS: Final = ("error", "errors", "detail", "message")
 _TITLE_LIMIT: Final = 300
 _SNIPPET_LIMIT: Final = 2000
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")  # ESC among them: it commands terminals
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MANY_SITES: Final = 6
 _BARE = re.compile(r"(?:[\w-]+\.)+[\w-]+(?::\d+)?(?:[/?#]\S*)?")  # an address without its scheme
@@ -168,7 +169,7 @@ def plain(value: object) -> str:
     if not isinstance(value, str):
         return ""
     text = html.unescape(_TAG.sub("", value)).encode("utf-8", "replace").decode()
-    return " ".join(text.split())
+    return " ".join(_CONTROL.sub(" ", text).split())
 
 
 def iso_date(value: object) -> str:

@@ -166,3 +166,24 @@ def test_conflicts_are_shown(virtual: Any, kit: Any) -> None:
     bank = replace(bank, conflicts=(Conflict(bank.items[0].learning, other, "newer"),))
     report, _ = composed(virtual, kit, kit.ScriptedWriter(), bank)
     assert report.sections[-1].title == "Where sources disagree"
+
+
+def test_a_sentence_that_points_at_the_wrong_finding_is_bound_to_the_right_one(
+    virtual: Any, kit: Any
+) -> None:
+    writer = kit.ScriptedWriter([DraftSection("Metals", (Sentence(IRON, (2,)), Sentence(TIN, (2, 1))))])
+    report, _ = composed(virtual, kit, writer)
+    assert report.body.startswith(f"## Metals\n\n{IRON} [1] {TIN} [2]")
+    assert {claim.support for claim in report.claims} == {Support.VERIFIED}
+    assert writer.rewritten == []
+
+
+def test_titles_and_repetitions_are_not_sentences(virtual: Any, kit: Any) -> None:
+    writer = kit.ScriptedWriter(
+        [
+            DraftSection("Metals", (Sentence("Metals.", (1,)), Sentence(IRON, (1,)))),
+            DraftSection("Again", (Sentence(IRON.upper(), (1,)), Sentence(TIN, (2,)))),
+        ]
+    )
+    report, _ = composed(virtual, kit, writer)
+    assert report.body == f"## Metals\n\n{IRON} [1]\n\n## Again\n\n{TIN} [2]"

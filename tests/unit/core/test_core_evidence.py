@@ -208,8 +208,7 @@ def test_the_nearest_sentence_has_all_numbers(kit: Any) -> None:
 
 def test_a_learning_is_bound_to_the_sentences_it_points_at(kit: Any) -> None:
     pool = excerpts(kit, "Iron melts at 1811 kelvin.", "Copper melts at 1358 kelvin.")
-    found = grounded("Iron  melts at 1811 K.", [pool[0]], pool, "")
-    assert found is not None
+    (found,) = grounded("Iron  melts at 1811 K.", [pool[0]], pool, "")
     assert (found.text, [e.quote for e in found.evidence]) == (
         "Iron melts at 1811 K.",
         ["Iron melts at 1811 kelvin."],
@@ -219,19 +218,18 @@ def test_a_learning_is_bound_to_the_sentences_it_points_at(kit: Any) -> None:
 def test_a_wrong_pointer_is_mended(kit: Any) -> None:
     pool = excerpts(kit, "Iron melts at 1811 kelvin.", "Copper melts at 1358 kelvin.")
     for pointed in ([pool[1]], []):
-        found = grounded("Iron melts at 1811 kelvin.", pointed, pool, "")
-        assert found is not None
+        (found,) = grounded("Iron melts at 1811 kelvin.", pointed, pool, "")
         assert [e.quote for e in found.evidence] == ["Iron melts at 1811 kelvin."]
 
 
 def test_if_nothing_carries_the_text_the_sentences_speak_for_themselves(kit: Any) -> None:
     pool = excerpts(kit, "Iron melts at 1811 kelvin.", "Copper melts at 1358 kelvin.")
-    found = grounded("Iron melts at 9999 kelvin.", pool[:1] * 2, pool, "")
-    assert found is not None
-    assert found.text.startswith("Iron melts at 1811 kelvin.")
-    assert len(found.evidence) == 1
-    assert grounded("Iron melts at 9999 kelvin.", [], pool, "") is None
-    assert grounded("", [], pool, "") is None
-    bare = grounded("", pool[:1], pool, "")
-    assert bare is not None
-    assert bare.text == "Iron melts at 1811 kelvin."
+    found = grounded("Iron melts at 9999 kelvin.", pool, pool, "")
+    assert [(x.text, [e.quote for e in x.evidence]) for x in found] == [
+        ("Iron melts at 1811 kelvin.", ["Iron melts at 1811 kelvin."]),
+        ("Copper melts at 1358 kelvin.", ["Copper melts at 1358 kelvin."]),
+    ]
+    assert grounded("Iron melts at 9999 kelvin.", [], pool, "") == ()
+    assert grounded("", [], pool, "") == ()
+    (bare,) = grounded("", pool[:1] * 2, pool, "")
+    assert len(bare.evidence) == 1
