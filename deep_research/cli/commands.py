@@ -251,26 +251,32 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def _main(arguments: Sequence[str] | None) -> int:
     try:
         result = cli.main(arguments, prog_name="deep-research", standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as error:
-        _say(error.format_message())
-        return USAGE
     except click.UsageError as error:
-        where = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
-        if isinstance(error, click.NoSuchOption) and not error.option_name.startswith("--"):
-            where += "; a question that begins with '-' comes last, behind ' -- '"
-        _say(f"error: {error.format_message().removesuffix('.')}{where}")
+        _say(_usage(error))
         return USAGE
     except ConfigError as error:
         _say(f"error: {error}")
         return USAGE
-    except DeepResearchError as error:
-        _say(f"error: {error}")
-        return EXIT_CODES.get(error.kind, EXIT_CODES["failed"])
-    except OSError as error:
-        at = f"{error.filename}: " if error.filename else ""
-        _say(f"error: {at}{error.strerror or error}")
-        return EXIT_CODES["failed"]
+    except (DeepResearchError, OSError) as error:
+        _say(f"error: {_words(error)}")
+        return EXIT_CODES.get(getattr(error, "kind", ""), EXIT_CODES["failed"])
     except (click.Abort, KeyboardInterrupt):
         _say("error: interrupted")
         return INTERRUPTED
     return int(result or 0)
+
+
+def _words(error: Exception) -> str:
+    if not isinstance(error, OSError):
+        return str(error)
+    at = f"{error.filename}: " if error.filename else ""
+    return f"{at}{error.strerror or error}"
+
+
+def _usage(error: click.UsageError) -> str:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return error.format_message()
+    where = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
+    if isinstance(error, click.NoSuchOption) and not error.option_name.startswith("--"):
+        where += "; a question that begins with '-' comes last, behind ' -- '"
+    return f"error: {error.format_message().removesuffix('.')}{where}"

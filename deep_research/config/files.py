@@ -44,8 +44,8 @@ for _kind, _form, _first in (
     _tag = f"tag:yaml.org,2002:{_kind}"
     _Loader.add_implicit_resolver(_tag, re.compile(rf"(?:{_form})\Z"), list(_first))
 _Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"\Z"), [""])
-_Loader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(node.value))
-_Loader.add_constructor("tag:yaml.org,2002:float", lambda loader, node: float(node.value))
+_Loader.add_constructor("tag:yaml.org,2002:int", lambda _, node: int(node.value))
+_Loader.add_constructor("tag:yaml.org,2002:float", lambda _, node: float(node.value))
 
 
 def _yaml(text: str) -> Any:  # noqa: ANN401 - YAML is anything

@@ -15,7 +15,7 @@ _SECRET: Final = re.compile(
 
 
 def masked(value: Any) -> Any:  # noqa: ANN401 - settings are anything
-    """Hide what should have come from the environment but stands in headers, arguments, addresses."""
+    """Hide what belongs in the environment but stands in headers, arguments or addresses."""
     if isinstance(value, dict):
         hide = [key for key, inner in value.items() if inner and _SECRET.search(str(key))]
         return {**{k: masked(v) for k, v in value.items()}, **dict.fromkeys(hide, "***")}

@@ -72,6 +72,7 @@ def _language(value: object) -> object:
 
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+Word = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True, to_lower=True)]
 Texts = Annotated[tuple[Text, ...], BeforeValidator(as_texts)]
 Paths = Annotated[tuple[Text, ...], BeforeValidator(_paths)]
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$"), BeforeValidator(_language)]
@@ -122,7 +123,7 @@ class Models(_Section):
     temperature: float | None = _setting(
         None, "Sampling temperature; null for the model's own.", ge=0, le=2
     )
-    reasoning_effort: Text | None = _setting(
+    reasoning_effort: Word | None = _setting(
         None, "How long a reasoning model may think, for instance 'low'; null for its own."
     )
     context: int | None = _setting(

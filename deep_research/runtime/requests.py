@@ -14,8 +14,8 @@ from deep_research.core.errors import Refused
 class Request:
     """What is sent where, and how much may come back: `max_bytes` bytes in `timeout` seconds.
 
-    `trusted` lifts the check of the address, as long as no redirect leads elsewhere; `api` tells that
-    a program answers, not a page.
+    `trusted` lifts the check of the address, as long as no redirect leads elsewhere; `api` tells
+    that a program answers, not a page.
     """
 
     method: str

@@ -85,6 +85,7 @@ MEANT = {
     "K8-date": ("a.yaml", "report: {tone: 2024-05-01}", "report.tone", "2024-05-01"),
     "K8-exponent": ("a.yaml", "budget: {cost: 5e-1}", "budget.cost", 0.5),
     "K8-null": ("a.yaml", "budget: {cost: ~}", "budget.cost", None),
+    "K8-effort-in-capitals": ("a.json", '{"REASONING_EFFORT": " High "}', "models.reasoning_effort", "high"),
     "K8-language-by-name": ("a.json", '{"LANGUAGE": "german"}', "report.language", "de"),
 }  # fmt: skip
 

@@ -23,6 +23,51 @@ def page(body: str = f"<p>{TEXT}</p>", title: str = "Zephyr bridge", head: str =
     return f"<html><head><title>{title}</title>{head}</head><body>{body}</body></html>"
 
 
+def pdf(*texts: str, password: str = "", turned: int = 0) -> bytes:
+    """A PDF with one line of text a page; '' is a page without any."""
+    import pypdf
+    from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+
+    name = NameObject
+    writer = pypdf.PdfWriter()
+    for text in texts:
+        sheet = writer.add_blank_page(612, 792)
+        font = {
+            name("/Type"): name("/Font"),
+            name("/Subtype"): name("/Type1"),
+            name("/BaseFont"): name("/Times-Roman"),
+        }
+        fonts = DictionaryObject({name("/F1"): DictionaryObject(font)})
+        sheet[name("/Resources")] = DictionaryObject({name("/Font"): fonts})
+        lines = "".join(f"({line.strip()}) Tj T*\n" for line in text.split(". ") if line)
+        stream = DecodedStreamObject()
+        stream.set_data(f"BT /F1 9 Tf 14 TL 20 750 Td\n{lines}ET".encode("latin-1"))
+        sheet[name("/Contents")] = writer._add_object(stream)
+        if turned:
+            sheet.rotate(turned)
+    writer.add_attachment("notes.txt", b"Not the text.")
+    if password:
+        writer.encrypt(password, algorithm="RC4-128")
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
+def word() -> bytes:
+    """A Word file whose key fact stands in a table."""
+    import docx
+
+    document = docx.Document()
+    document.add_heading("Bridges", 1)
+    table = document.add_table(1, 2)
+    table.rows[0].cells[0].text = "Zephyr"
+    table.rows[0].cells[1].text = FACT
+    document.add_paragraph(MORE)
+    out = io.BytesIO()
+    document.save(out)
+    return out.getvalue()
+
+
 def raw_deflate(data: bytes) -> bytes:
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     return packer.compress(data) + packer.flush()
@@ -54,6 +99,14 @@ READ = {
     # F2: as little text as there can be, and the key fact in it
     "F2-one-sentence": page(f"<p>{FACT}</p>"),
     "F2-bare-text": typed(FACT, "text/plain"),
+    "F2-pdf-by-its-bytes": typed(pdf(FACT), "application/octet-stream"),
+    "F2-pdf-called-html": typed(pdf(FACT), "text/html"),
+    "F3-first-page-blank": typed(pdf("", FACT), "application/pdf"),
+    "F3-turned": typed(pdf(FACT, turned=90), "application/pdf"),
+    "F3-empty-password": typed(pdf(FACT), "application/pdf; charset=binary"),
+    "F3-broken-table-of-objects": typed(pdf(FACT).replace(b"startxref\n", b"startxref\n9"), "application/pdf"),
+    "F3-junk-before": typed(b"\n\n junk\n" + pdf(FACT), "application/pdf"),
+    "F10-word": typed(word(), "application/zip"),
     "F4-no-length-chunked": FakePage(page(), chunked=True),
     "F4-too-long-is-cut": FakePage(page(f"<p>{TEXT}</p>" + "<p>More of it, and more.</p>" * 100_000), chunked=True),
     "F5-bomb-is-cut": packed(BOMB, "gzip"),
@@ -128,9 +181,9 @@ READ = {
     "F-unclosed": f"<html><body><p>{TEXT}<div><b><i><table><tr><td>",
     "F-deeply-nested": "<div>" * 3000 + TEXT,
     "F-soft-hyphens": page(f"<p>{TEXT.replace('metres', 'met&shy;res')}</p>"),
-    "F-zero-width": page(f"<p>{TEXT.replace('metres', 'met​res')}</p>"),
+    "F-zero-width": page(f"<p>{TEXT.replace('metres', 'met&#8203;res')}</p>"),
     "F-no-break-spaces": page(f"<p>{TEXT.replace(' ', '&nbsp;')}</p>"),
-    "F-right-to-left": page(f"<p dir=rtl>طول جسر الزفير ‫نص‬ طويل.</p><p>{TEXT}</p>"),
+    "F-right-to-left": page(f"<p dir=rtl>طول جسر الزفير &#8235;نص&#8236; طويل.</p><p>{TEXT}</p>"),
     "F-nul": page(f"<p>{TEXT}</p>".replace("It was", "It\0 was")),
     "F-padded-with-nuls": typed(TEXT.encode() + b"\0" * 40, "text/plain"),
 }  # fmt: skip
@@ -144,7 +197,9 @@ async def test_what_can_be_read_is_read(surf, case):
         {"/page": answer}, **{"reading.max_bytes": 1_000_000 if "cut" in case else 10_000_000}
     )
     assert found.report.status == "complete", found.failures
-    assert "is 4,321 metres long." in found.body.replace(" ", " ").replace("​", "").replace("­", "")
+    assert "is 4,321 metres long." in found.body.replace(" ", " ").replace("\u200b", "").replace(
+        "\u00ad", ""
+    )
     assert found.cited == ["/page"]
     assert "�" not in found.body
     assert "<" not in found.body
@@ -165,10 +220,13 @@ UNREAD = {
     "F1-script-only": (page("<script>var x = 'The Zephyr bridge';</script>"), "has no text"),
     "F1-hidden": (page(f"<div hidden>{TEXT}</div>"), "has no text"),
     "F1-204": (FakePage("", 204), "is empty"),
+    "F3-password": (typed(pdf(FACT, password="secret"), "application/pdf"), "asks for a password"),
+    "F3-scanned": (typed(pdf("", ""), "application/pdf"), "has no text"),
+    "F3-cut-short": (typed(pdf(FACT)[:200], "application/pdf"), "PDF"),
     "F3-not-a-pdf": (b"%PDF-1.7\nbroken", "PDF is broken|has no pages|cannot be parsed"),
     "F3-no-pages": (
-        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\n"
-        b"trailer<</Root 1 0 R>>\n%%EOF",
+        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+        b"2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF",
         "PDF",
     ),
     "F7-circle": (moved("/page"), "redirects in circles"),

@@ -1,7 +1,7 @@
 """Event loops, callbacks, signals, streams and file systems: the run goes on or says why it cannot."""
 
 import asyncio
-import datetime
+import datetime as dt
 import errno
 import json
 import os
@@ -202,12 +202,12 @@ async def test_a_cancelled_run_says_so_and_leaves_no_task():
             "web": True, "search.engines": "http", "search.http.url": web.url("/search"),
         }))  # fmt: skip
         task = asyncio.create_task(run.execute())
-        while "/search" not in web.hits:
+        while "/search" not in web.hits:  # noqa: ASYNC110 - the double has no event for it
             await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-    last = json.loads((run.folder / "events.jsonl").read_text().splitlines()[-1])
+    last = json.loads(content(run.folder / "events.jsonl").splitlines()[-1])
     assert (last["kind"], last["data"]["status"]) == ("run_finished", "cancelled")
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
@@ -246,16 +246,24 @@ async def test_branches_wait_for_their_parent_only(monkeypatch):
 # --- signals --------------------------------------------------------------------
 
 
+def learned():
+    """Whether the run of the other process has learned something."""
+    events = Path("run/events.jsonl")
+    return events.exists() and '"learned"' in events.read_text()
+
+
+def content(path):
+    return Path(path).read_text("utf-8")
+
+
 @pytest.fixture
 async def stuck():
     """A search endpoint that answers until something has been learned, and then not any more."""
-    events = Path("run/events.jsonl")
     text = DOCS["orlin.md"]
     hit = {"url": "http://a.example/", "title": "Zephyr bridge", "raw_content": text}
 
     def search(_request):
-        learned = events.exists() and '"learned"' in events.read_text()
-        return FakePage(hangs=True) if learned else FakePage([hit])
+        return FakePage(hangs=True) if learned() else FakePage([hit])
 
     async with FakeWeb() as web:
         web.route("/search", search)
@@ -270,10 +278,7 @@ async def begun(web, *more):
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment(),
     )  # fmt: skip
     async with asyncio.timeout(20):
-        while not (
-            Path("run/events.jsonl").exists()
-            and '"learned"' in Path("run/events.jsonl").read_text()
-        ):
+        while not learned():  # noqa: ASYNC110 - the other process has no event to wait for
             await asyncio.sleep(0.02)
     return process
 
@@ -288,7 +293,7 @@ async def test_one_signal_and_the_report_is_written(stuck, number):
     assert process.returncode == 130
     assert FACT in out.decode()
     assert "the report is written from what is there" in err.decode()
-    assert json.loads(Path("run/report.json").read_text())["status"] == "cancelled"
+    assert json.loads(content("run/report.json"))["status"] == "cancelled"
     assert "Traceback" not in err.decode()
 
 
@@ -301,7 +306,7 @@ async def test_two_signals_and_it_is_over(stuck):
         _, err = await process.communicate()
     assert process.returncode == 130
     assert "Traceback" not in err.decode()
-    assert "run_finished" in Path("run/events.jsonl").read_text()
+    assert "run_finished" in content("run/events.jsonl")
 
 
 async def test_a_deadline_ends_a_stuck_run(stuck):
@@ -381,6 +386,7 @@ def test_nothing_is_printed_by_the_library(capfd):
         cwd="papers",
     )
     assert (done.stdout, done.stderr) == (b"0\n", b"")
+    assert {p.name for p in Path("papers").iterdir()} == set(DOCS)
     asyncio.run(deep_research.research(QUESTION, docs="papers"))
     assert capfd.readouterr() == ("", "")
 
@@ -556,10 +562,8 @@ def test_time_zones_do_not_matter(zone):
     done = call("run", QUESTION, "--docs", "papers", "-q", env={"TZ": zone})
     assert done.returncode == 0
     (folder,) = Path("runs").iterdir()
-    now = datetime.datetime.now(datetime.UTC)
-    named = datetime.datetime.strptime(folder.name[:15], "%Y%m%d-%H%M%S").replace(
-        tzinfo=datetime.UTC
-    )
+    now = dt.datetime.now(dt.UTC)
+    named = dt.datetime.strptime(folder.name[:15], "%Y%m%d-%H%M%S").replace(tzinfo=dt.UTC)
     assert abs((now - named).total_seconds()) < 60
     reference = json.loads((folder / "report.json").read_text())["references"][0]
     assert reference["fetched_at"].endswith("+00:00")

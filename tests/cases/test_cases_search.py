@@ -32,7 +32,7 @@ USED = {
     "S2-organic_results": lambda w: {"organic_results": [hit(w)], "meta": {}},
     "S2-documents": lambda w: {"documents": [hit(w)]},
     "S2-elastic": lambda w: {"hits": {"total": 1, "hits": [{"_id": 1, "_source": hit(w)}]}},
-    "S2-one-hit-bare": lambda w: hit(w),
+    "S2-one-hit-bare": hit,
     "S2-error-beside-results": lambda w: {"error": "one shard failed", "results": [hit(w)]},
     "S3-among-junk": lambda w: [
         None, {}, {"url": None}, {"href": ""}, {"title": "x"}, 5, ["x"], True, "no address", hit(w),
@@ -225,7 +225,7 @@ QUERIES = {
     "S13-operators": 'How long is the "Zephyr bridge" -site:x OR (Orlin) AND NOT filetype:pdf ~ * + ?',
     "S13-lines": "How long\nis the\r\nZephyr bridge\tat Orlin?",
     "S13-emoji": "How long is the Zephyr bridge 🌉 at Orlin 👷🏽‍♀️?",
-    "S13-zero-width": "How long is the Zephyr​ bridge at Or­lin?",
+    "S13-zero-width": "How long is the Zephyr\u200b bridge at Or\u00adlin?",
     "S13-sql": "How long is the Zephyr bridge at Orlin'; DROP TABLE pages;-- ?",
     "S13-template": "How long is the Zephyr bridge at Orlin? {query} %s ${HOME} {{7*7}} \\n",
     "S13-html": "How long is the <b>Zephyr bridge</b> at Orlin? <script>alert(1)</script>",
@@ -327,7 +327,7 @@ async def test_a_bad_engine_beside_a_good_one_costs_nothing(surf, engines, monke
     found = await surf({"/page": page()}, hits=both)
     assert found.report.status == "complete"
     assert FACT in found.body
-    if case not in {"S1-none"}:
+    if case != "S1-none":
         assert "broken" in found.warnings
 
 

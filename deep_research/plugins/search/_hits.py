@@ -51,8 +51,8 @@ def to_sources(
     Items without a usable http(s) address are dropped; missing titles and texts become ''.
 
     Raises:
-        BadAnswer: The answer reports an error, is no list of hits at all, or none of its hits has an
-            address.
+        BadAnswer: The answer reports an error, is no list of hits at all, or none of its hits has
+            an address.
     """
     found: list[Source] = []
     seen: set[str] = set()
@@ -118,7 +118,7 @@ def _lists(answer: Mapping[Any, Any]) -> list[Any]:
 
 
 def _unwrapped(item: object) -> object:
-    """Return a hit out of what some services wrap it in; 'URL' and 'Link' become 'url' and 'link'."""
+    """Return a hit out of what services wrap it in, the names of its fields in small letters."""
     if not isinstance(item, Mapping) or any(item.get(key) for key in URL_KEYS):
         return item
     inner = next((item[k] for k in _WRAPPERS if isinstance(item.get(k), Mapping)), item)
