@@ -54,6 +54,7 @@ class Composer:
             with suppress(TimeoutError):  # then what failed the check is marked, not said again
                 async with asyncio.timeout_at(until):
                     drafts = await self._mended(drafts, brief, bank, scope)
+            drafts = _unspoilt(drafts, bank, brief.question)
         except (DeepResearchError, TimeoutError) as error:
             reason = str(error).rstrip(".") or "no time left"
             self.emit(Event(Kind.WARNING, data={"message": f"written without a model: {reason}"}))
@@ -73,12 +74,11 @@ class Composer:
 
     @staticmethod
     def _bound(drafts: Sequence[DraftSection], bank: Bank, brief: Brief) -> list[DraftSection]:
-        """Bind loose and wrongly bound sentences; drop what nothing carries, titles and repetitions.
+        """Bind loose and wrongly bound sentences; drop what nothing carries, titles, repetitions.
 
         Raises:
             BadAnswer: Not one sentence is left that can be cited.
         """
-
         said: set[str] = set()
 
         def one(sentence: Sentence, title: str) -> Sentence | None:
@@ -117,14 +117,13 @@ class Composer:
                 for at, (sentence, gone) in failed.items()
             }
         again = {at: task.result() for at, task in tasks.items()}
-        mended = [
+        return [
             replace(
                 draft,
                 sentences=tuple(again.get((i, j), s) for j, s in enumerate(draft.sentences)),
             )
             for i, draft in enumerate(bound)
         ]
-        return _unspoilt(mended, bank, brief.question)
 
     async def _again(
         self, sentence: Sentence, gone: Sequence[str], bank: Bank, brief: Brief, scope: Scope

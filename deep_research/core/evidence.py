@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final
 
-from .model import Evidence, Learning
+from .model import Learning
 from .passages import Excerpt
 from .quantities import Quantity, quantities, regrouped, spoken_dates
 from .report import Support
@@ -249,8 +249,8 @@ def grounded(
     """Bind a learning to the sentences it points at, or mend it; () if no sentence carries it.
 
     If the sentences lack a number, name or unit of the text, or say something else, the best
-    matching sentence of `pool` is tried; if that fails too, the sentences speak for themselves: each
-    is a learning of its own.
+    matching sentence of `pool` is tried; if that fails too, the sentences speak for themselves:
+    each is a learning of its own.
     """
     text = " ".join(text.split())
     if excerpts and (not text or _carried(text, [e.text for e in excerpts], context)):

@@ -76,7 +76,7 @@ def split(pages: Iterable[Page]) -> list[Excerpt]:
 
 
 def _says_something(text: str) -> bool:
-    """Tell a sentence from a heading, a label, a date line or a row of marks: it has three words."""
+    """Tell a sentence, which has three words, from a heading, a label, a date, a row of marks."""
     if text.startswith("#"):
         return False
     if not text.isascii():

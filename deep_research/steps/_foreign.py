@@ -61,7 +61,9 @@ def by_place(items: list[Any], kind: type[BaseModel]) -> list[Any]:
         keys = {fold_key(str(k)) for k in item} if isinstance(item, Mapping) else set()
         if not keys or keys & (set(known) | _NO_ITEM):
             return []
-        said = [v for v in item.values() if isinstance(v, str) and v.strip()]
+        said = [
+            v for v in item.values() if isinstance(v, str) and v.lstrip()[:1] not in ("", "{", "[")
+        ]
         said.sort(key=lambda v: v.isascii() and len(v.split()) == 1)
         held = [v for v in item.values() if isinstance(v, list | int) and not isinstance(v, bool)]
         named.append(dict(zip(texts, said, strict=False)) | dict(zip(lists, held, strict=False)))

@@ -70,8 +70,7 @@ def _unwrapped(value: Loose) -> Iterator[Any]:
     layer = [without_schemas(value)]
     layers = []
     for _ in range(_WRAPPED):
-        layer = [decoded(v) if isinstance(v, str) else v for v in layer]
-        layer = [v for v in layer if isinstance(v, dict | list)]
+        layer = [v for v in map(_read, layer) if isinstance(v, dict | list)]
         layers.append(layer)
         layer = [inner for v in layer for inner in _inside(v)][:_WIDE]
     for layer in reversed(layers):
@@ -83,7 +82,15 @@ def _inside(value: dict[str, Any] | list[Any]) -> list[Any]:
         inner = list(value.values())
         counted = len(inner) > 1 and len({re.sub(r"[\W_]*\d+$", "", k) for k in value}) == 1
         return [*inner, inner] if counted else inner  # {"query1": …, "query2": …} is a list
-    return value if len(value) == 1 else []
+    if len(value) == 1 or not all(isinstance(item, dict) for item in value):
+        return value[:1] if len(value) == 1 else []
+    # several tool calls, each with its arguments in one of its members
+    held = [[v for v in map(_read, i.values()) if isinstance(v, dict)] for i in value]
+    return [[h[0] for h in held]] if all(len(h) == 1 for h in held) else []
+
+
+def _read(value: Loose) -> Loose:
+    return decoded(value) if isinstance(value, str) else value
 
 
 def _fit_answer(value: Loose, answer: type[BaseModel]) -> Fit | None:
@@ -95,7 +102,8 @@ def _fit_answer(value: Loose, answer: type[BaseModel]) -> Fit | None:
         bare = fit_model({main: value if isinstance(value, list) else [value]}, answer)
         fits.append(bare if bare and (value == [] or getattr(bare.value, main)) else None)
         if kind and isinstance(value, list) and (placed := by_place(value, kind)):
-            fits.append(fit_model({main: placed}, answer))
+            guess = fit_model({main: placed}, answer)
+            fits.append(guess and guess._replace(score=guess.score * _GUESS))
     return max((f for f in fits if f), key=lambda f: f.score, default=None)
 
 

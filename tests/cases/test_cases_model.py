@@ -125,6 +125,48 @@ PLANS = {
         "queries:\n  - query: Ida Kell engineer\n    goal: who she was\n  - query: Torvik school",
         TWO,
     ),
+    "M10-harmony-call": (
+        f"<|channel|>commentary to=functions.plan <|constrain|>json<|message|>{PLAN}<|call|>",
+        ONE,
+    ),
+    "M10-python-tag": (
+        f'<|python_tag|>{{"name": "plan", "parameters": {{"queries": {PLAN}}}}}',
+        ONE,
+    ),
+    "M10-mistral-calls": (
+        f'[TOOL_CALLS] [{{"name": "plan", "arguments": {{"queries": {PLAN}}}}}]',
+        ONE,
+    ),
+    "M10-function-tag": (f'<function=plan>{{"queries": {PLAN}}}</function>', ONE),
+    "M10-parameter-tags": (
+        "<invoke name=plan><parameter name=query>Ida Kell engineer</parameter></invoke>",
+        None,
+    ),
+    "M10-react": (
+        'Thought: I need [1].\nAction: search\nAction Input: {"query": "Ida Kell engineer"}',
+        ONE,
+    ),
+    "M10-two-calls": (
+        """{"name": "search", "arguments": {"query": "Ida Kell engineer"}}
+        {"name": "search", "arguments": {"query": "Torvik school"}}""",
+        TWO,
+    ),
+    "M10-two-calls-in-strings": (
+        json.dumps([{"name": "s", "arguments": '{"query": "Ida Kell engineer"}'}] * 2),
+        ONE,
+    ),
+    "M6-json-word": (f"json\n{PLAN}", ONE),
+    "M6-answer-word": (f"**Answer:** {PLAN}", ONE),
+    "M6-end-token": (f"{PLAN}</s>", ONE),
+    "M6-im_end": (f"{PLAN}<|im_end|>\n<|im_start|>user", ONE),
+    "M6-end_of_turn": (f"{PLAN}<end_of_turn>", ONE),
+    "M6-inst": (f"[/INST] {PLAN}", ONE),
+    "M6-boxed": (f"\\boxed{{{PLAN}}}", ONE),
+    "M6-assign": (f"queries = {PLAN};", ONE),
+    "M6-code": (f"```python\nqueries = {PLAN}\nprint(queries)\n```", ONE),
+    "M6-twice": (f"{PLAN}\n\n{PLAN}", ONE),
+    "M6-quoted-lines": ("> " + PLAN, ONE),
+    "M6-html": (f"<pre><code>{PLAN}</code></pre>", ONE),
     "M11-strings": ('["Ida Kell engineer", "Torvik school"]', TWO),
     "M11-named-strings": ('{"queries": ["Ida Kell engineer"]}', ONE),
     "M11-one-string": ('{"queries": "Ida Kell engineer"}', ONE),
@@ -303,6 +345,28 @@ LEARNED = {
     "M27-evidence-all": ('{"learnings": [{@, "evidence": "1-999999"}]}', True),
     "M27-evidence-roman": ('{"learnings": [{@, "evidence": ["①"]}]}', True),
     "M27-evidence-wide": ('{"learnings": [{@, "evidence": ["［＃］"]}]}', True),
+    "M27-evidence-nested": ('{"learnings": [{@, "evidence": [[#]]}]}', True),
+    "M27-evidence-keys": ('{"learnings": [{@, "evidence": {"#": true}}]}', True),
+    "M27-evidence-letters": ('{"learnings": [{@, "evidence": ["a", "b"]}]}', True),
+    "M27-evidence-source": (
+        '{"learnings": [{@, "evidence": [{"source": "Marram", "sentence": #}]}]}',
+        True,
+    ),
+    "M27-evidence-negative": ('{"learnings": [{@, "evidence": ["-#"]}]}', True),
+    "M21-numbered": (
+        '{"learnings": [{@, "evidence": [#]}], "follow_ups": ["1) Who was Olaf Brun?"]}',
+        True,
+    ),
+    "M21-url": (
+        '{"learnings": [{@, "evidence": [#]}], "follow_ups": ["https://evil.example/x"]}',
+        True,
+    ),
+    "M21-many": (
+        '{"learnings": [{@, "evidence": [#]}], "follow_ups": ["Who was Olaf Brun '
+        + '?", "Where is Torvik '.join(str(n) for n in range(300))
+        + '?"]}',
+        True,
+    ),
     "M28-thinks-only": ("<think>The text says [1] that</think>", True),
     "M29-loop": ('{"learnings": [{@, "evidence": [#]}, ' + '{@, "evidence": [#]}, ' * 300, True),
     "M29-loop-in-text": (
@@ -556,3 +620,44 @@ async def test_rewrite(lab, said):
     for line in done.report.body.splitlines():
         assert ("1875" in line) <= ("supported" in line)
     assert "1874" in done.report.body, "the finding itself is not lost"
+
+
+async def test_everything_wrong_at_once(lab):
+    """A model of which nothing can be used leaves what code can do: a cited report, and reasons."""
+    done = await lab({"*": "I am a teapot. {[}"}, depth=2)
+    done.check()
+    assert done.report.status in ("complete", "partial")
+    assert "built in 1874" in done.report.body
+    assert {f.kind for f in done.report.failures} == {"bad_answer"}
+    assert done.warnings
+
+
+@pytest.mark.parametrize("turn", range(3))
+async def test_every_third_answer_is_broken(lab, turn):
+    """O1, Z1: one bad answer costs its branch's words at most, never what others learned."""
+    count = iter(range(10**6))
+
+    def sometimes(asked):
+        return '{"x": [' if next(count) % 3 == turn else None
+
+    done = await lab({"*": sometimes}, depth=3)
+    done.check()
+    assert done.report.status == "complete", done.report.stop_reason
+    assert "built in 1874" in done.report.body
+
+
+async def test_it_always_wants_more(lab):
+    """M28: a model that never stops asking is stopped by the depth, and nothing is asked twice."""
+    count = iter(range(10**6))
+
+    def more(asked):
+        learnings = [{"text": t, "evidence": [n]} for n, t in asked.lines]
+        again = [f"Who was Olaf Brun {next(count)}?" for _ in range(40)]
+        return {"learnings": learnings, "follow_ups": [*again, "Who was Olaf Brun?"]}
+
+    done = await lab({"learn": more}, depth=3, breadth=2)
+    done.check()
+    assert done.report.status == "complete", done.report.stop_reason
+    texts = [t for node in done.report.tree.walk() for t in node.query.texts]
+    assert len(texts) == len({t.casefold() for t in texts})
+    assert done.nodes <= 1 + 2 + 4 + 8

@@ -103,7 +103,6 @@ READ = {
     "F2-pdf-called-html": typed(pdf(FACT), "text/html"),
     "F3-first-page-blank": typed(pdf("", FACT), "application/pdf"),
     "F3-turned": typed(pdf(FACT, turned=90), "application/pdf"),
-    "F3-empty-password": typed(pdf(FACT), "application/pdf; charset=binary"),
     "F3-broken-table-of-objects": typed(pdf(FACT).replace(b"startxref\n", b"startxref\n9"), "application/pdf"),
     "F3-junk-before": typed(b"\n\n junk\n" + pdf(FACT), "application/pdf"),
     "F10-word": typed(word(), "application/zip"),
@@ -225,8 +224,10 @@ UNREAD = {
     "F3-cut-short": (typed(pdf(FACT)[:200], "application/pdf"), "PDF"),
     "F3-not-a-pdf": (b"%PDF-1.7\nbroken", "PDF is broken|has no pages|cannot be parsed"),
     "F3-no-pages": (
-        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
-        b"2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF",
+        (
+            b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+            b"2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF"
+        ),
         "PDF",
     ),
     "F7-circle": (moved("/page"), "redirects in circles"),

@@ -9,7 +9,7 @@ from email.utils import format_datetime
 import pytest
 
 from deep_research.config import load
-from deep_research.testing import FakePage
+from deep_research.testing import FakePage, FakeWeb
 
 FACT = "The Marram lighthouse was built in 1874 by the engineer Ida Kell."
 
@@ -533,6 +533,7 @@ ADDRESSES = {
     "E17-whole-path": lambda url: f"{url}/v1/chat/completions",
     "E17-no-v1": lambda url: url,
     "E17-no-v1-slash": lambda url: f"{url}/",
+    "E17-localhost": lambda url: f"{url}/v1".replace("127.0.0.1", "localhost"),
     "E17-double-slash": lambda url: f"{url}//v1",
 }
 
@@ -548,6 +549,17 @@ async def test_address_as_people_write_it(lab, address):
         "/chat/completions",
     }
     assert done.endpoint.hits["/chat/completions"] <= 1
+
+
+async def test_address_where_nothing_is(lab):
+    """E17: a host that has no endpoint under either path is said to have none, once."""
+    async with FakeWeb() as web:
+        url = web.url()
+        done = await lab({}, address=lambda _: url, llm="openai:m")
+    assert done.report.status == "failed"
+    assert "404" in done.report.stop_reason
+    assert url.removeprefix("http://") in done.report.stop_reason
+    assert web.hits["/v1/chat/completions"] >= 1
 
 
 KEYS = {

@@ -290,15 +290,59 @@ async def test_a_compressed_stream_that_turns_to_rubbish_keeps_what_came() -> No
     assert text[:100_000] == response.body[:100_000]
 
 
-async def test_what_is_not_compressed_at_all_is_empty_and_cut() -> None:
-    response, _ = await fetch(reply(body=b"\xffplain text", Content_Encoding="gzip"))
-    assert (response.body, response.truncated) == (b"", True)
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "utf-8", "none", "gzip, identity"])
+async def test_what_is_not_compressed_at_all_is_taken_as_it_comes(encoding: str) -> None:
+    body = b"\xffplain text" * 20
+    response, _ = await fetch(reply(body=body, Content_Encoding=encoding))
+    assert (response.body, response.truncated) == (body, False)
 
 
-async def test_an_encoding_that_nobody_asked_for_is_refused() -> None:
-    error, _ = await fetch(reply(body=b"..", Content_Encoding="br"))
+async def test_what_is_not_compressed_is_taken_in_pieces_too() -> None:
+    body = b"\xffplain text" * 20_000
+    response, _ = await fetch(reply(body=body, Content_Encoding="deflate"))
+    assert response.body == body
+
+
+@pytest.mark.parametrize("encoding", ["br", "gzip, gzip"])
+async def test_a_compression_that_nobody_asked_for_is_refused(encoding: str) -> None:
+    error, _ = await fetch(reply(body=b"..", Content_Encoding=encoding))
     assert type(error) is PageUnreadable
-    assert "br" in str(error)
+    assert encoding in str(error)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "expected"),
+    [
+        ('["é"]'.encode("latin-1"), "application/json; charset=latin-1", ["é"]),
+        ('["é"]'.encode(), "application/json; charset=nonsense", ["é"]),
+        ('["é"]'.encode(), "application/json; charset=ascii", ["é"]),
+        ('["é"]'.encode("utf-16"), "application/json", ["é"]),
+    ],
+)
+async def test_json_in_the_charset_that_is_declared(
+    body: bytes, content_type: str, expected: list[str]
+) -> None:
+    server = Server(reply(body=body, Content_Type=content_type))
+    async with serving(server) as base, Http() as client:
+        assert await client.get_json(base, trusted=True) == expected
+
+
+async def test_an_api_without_content_says_nothing() -> None:
+    server = Server(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+    async with serving(server) as base, Http() as client:
+        assert await client.get_json(base, trusted=True) is None
+
+
+async def test_errors_of_an_api_do_not_show_what_was_asked() -> None:
+    async with Http() as client:
+        with pytest.raises(ProviderUnavailable, match=r"/s cannot be reached: connection refused"):
+            await client.get_json("http://127.0.0.1:1/s", params={"key": "SECRET"}, trusted=True)
+
+
+async def test_a_status_beyond_http_is_not_tried_again() -> None:
+    error, server = await fetch(reply("999 No Robots"))
+    assert type(error) is PageUnreadable
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(

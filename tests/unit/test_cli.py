@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
+from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
@@ -215,6 +216,7 @@ def test_a_file_and_warnings_of_it(capsys, tmp_path):
         (["--preset", "quik"], "did you mean 'quick'?"),
         (["--bredth", "3"], "No such option '--bredth'"),
         (["more"], "unexpected extra argument"),
+        (["-w"], "a question that begins with '-' comes last, behind ' -- '"),
     ],
 )
 def test_wrong_usage_is_one_line(capsys, arguments, says):
@@ -223,6 +225,18 @@ def test_wrong_usage_is_one_line(capsys, arguments, says):
     assert err.startswith("error: ")
     assert says in err
     assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("arguments", [(), ("config",)])
+def test_no_command_is_answered_with_the_help(capsys, arguments):
+    code, out, err = call(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("Usage: deep-research")
+
+
+def test_what_cannot_be_seen_is_no_part_of_a_question(capsys):
+    call(capsys, "run", "\x1b[31mWhy\x07\tnot?\n")
+    assert FakeRun.made[-1].question == " [31mWhy \tnot?\n"
 
 
 def test_the_question_from_stdin(capsys, monkeypatch):
@@ -699,6 +713,16 @@ def test_a_pipe_that_breaks_while_writing(monkeypatch):
         monkeypatch.setattr(sys, "stdout", stream)
         commands._out("x")
         commands._out("y")
+        assert os.fstat(stream.fileno()).st_rdev == Path(os.devnull).stat().st_rdev
+
+
+def test_a_disk_that_is_full_while_writing(monkeypatch, tmp_path):
+    """It is told, once: what is left in the buffer goes nowhere."""
+    with (tmp_path / "out").open("w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        monkeypatch.setattr(commands.click, "echo", Mock(side_effect=OSError(28, "No space left")))
+        with pytest.raises(OSError, match="No space left"):
+            commands._out("x")
         assert os.fstat(stream.fileno()).st_rdev == Path(os.devnull).stat().st_rdev
 
 

@@ -693,3 +693,13 @@ def test_schema_describes_the_default_file():
 def test_plain_construction_has_the_defaults():
     assert Config().dump() == load().dump()
     assert Config().secret("OPENAI_API_KEY") is None
+
+
+def test_yaml_merges(tmp_path):
+    """A merge key is no key that stands twice."""
+    path = file(
+        tmp_path,
+        "limits: &n {llm: 3}\nreport: {<<: {words: 900}, tone: dry}\nsearch: {tavily: {depth: fast}}",
+    )
+    config = load(file=path)
+    assert (config.report.words, config.limits.llm) == (900, 3)

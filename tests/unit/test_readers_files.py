@@ -33,7 +33,7 @@ async def test_text_in_any_encoding(tmp_path: Path, encoding: str) -> None:
     ("name", "content", "text", "media_type"),
     [
         ("a.md", b"# T\n\nBody.", "# T\n\nBody.", "text/markdown"),
-        ("a.csv", b"a,b\n1,2\n", "| a | b |\n| 1 | 2 |", "text/csv"),
+        ("a.csv", b"a,b\n1,2\n", "A: 1; b: 2.", "text/csv"),
         ("a.HTM", b"<p>Just one paragraph.</p>", "Just one paragraph.", "text/html"),
         ("a.log", b"a line", "a line", "text/plain"),
         ("noname", b"a line", "a line", "text/plain"),

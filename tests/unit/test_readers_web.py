@@ -90,3 +90,40 @@ async def test_parsing_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_the_longest_text_is_kept_to() -> None:
     assert len((await reader(Fake(), max_chars=100).read(Source("https://a.org/"))).text) <= 100
+
+
+class Signposts:
+    """Pages that send their readers on, by address."""
+
+    def __init__(self, pages: dict[str, bytes]) -> None:
+        self.pages, self.asked = pages, []
+
+    async def get(self, url: str, *, accept: str) -> Response:
+        self.asked.append(url)
+        return Response(url, 200, {"content-type": "text/html"}, self.pages[url])
+
+
+def sign(to: str, text: str = "") -> bytes:
+    return f"<meta http-equiv='refresh' content='0;url={to}'><p>{text}".encode()
+
+
+@pytest.mark.parametrize("text", ["", "You are sent on."])
+async def test_a_page_that_only_sends_on_is_left_for_the_other(text: str) -> None:
+    web = Signposts({"http://a/1": sign("2", text), "http://a/2": sign("3"), "http://a/3": PAGE})
+    page = await reader(web).read(Source("http://a/1"))
+    assert page.source.url == "http://a/3"
+    assert "212 km" in page.text
+
+
+@pytest.mark.parametrize("last", ["1", "4"])
+async def test_sending_on_has_an_end(last: str) -> None:
+    pages = {f"http://a/{n}": sign(str(n + 1), "On.") for n in range(1, 9)}
+    web = Signposts({**pages, "http://a/3": sign(last)})
+    with pytest.raises(PageUnreadable, match="only sends its readers on"):
+        await reader(web).read(Source("http://a/1"))
+    assert len(web.asked) == 3
+
+
+async def test_a_page_with_text_of_its_own_is_not_left() -> None:
+    web = Signposts({"http://a/1": sign("2") + PAGE})
+    assert (await reader(web).read(Source("http://a/1"))).source.url == "http://a/1"

@@ -73,8 +73,8 @@ _SAYS: Final = {
         r"(?:error )?404\b.{0,20}not found|^(?:error )?404(?: error)?$|not found on this server",
         r"(?:page|content|article|link|document|post) (?:\w+ ){0,6}no longer (?:exists?|available)",
         r"seite (?:\w+ ){0,3}nicht gefunden",
-        r"page (?:est )?introuvable|página no (?:encontrada|existe)|页面不存在|ページが見つかりません",
-        r"страница не найдена",
+        r"page (?:est )?introuvable|página no (?:encontrada|existe)|страница не найдена",
+        r"页面不存在|ページが見つかりません",
     ),
     "its address is for sale": (
         r"domain (?:\w+ ){0,3}(?:for sale|expired|parked)|buy this domain|parked (?:free|domain)",

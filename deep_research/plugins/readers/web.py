@@ -68,30 +68,29 @@ class WebReader:
         from .elsewhere import elsewhere
 
         url, seen = source.url, set[str]()
-        while True:
+        while url not in seen and len(seen) <= _HOPS:
             response = await self._http.get(url, accept=ACCEPT)
             url = urls.canonical(response.url)
             seen.add(url)
-            document, error = await self._document(response, url)
-            if document is None or len(document.text) < _LITTLE:
-                target = elsewhere(response.body, url)
-                if target and (target in seen or len(seen) > _HOPS):
-                    raise PageUnreadable(f"{url} only sends its readers on, in circles or too far")
-                if target:
-                    url = target
-                    continue
-            if document is None:
-                raise PageUnreadable(f"{url} {error}") from error
-            return page(dataclasses.replace(source, url=url), document, self._clock())
+            found = await self._document(response, url)
+            little = isinstance(found, PageUnreadable) or len(found.text) < _LITTLE
+            target = elsewhere(response.body, url) if little else ""
+            if not target:
+                return self._page(source, url, found)
+            url = target
+        raise PageUnreadable(f"{source.url} only sends its readers on, in circles or too far")
 
-    async def _document(
-        self, response: Response, url: str
-    ) -> tuple[Document, None] | tuple[None, PageUnreadable]:
+    def _page(self, source: Source, url: str, found: Document | PageUnreadable) -> Page:
+        if isinstance(found, PageUnreadable):
+            raise PageUnreadable(f"{url} {found}") from found
+        return page(dataclasses.replace(source, url=url), found, self._clock())
+
+    async def _document(self, response: Response, url: str) -> Document | PageUnreadable:
         from .extract import extract
 
         try:
             async with asyncio.timeout(self._parse_seconds):
-                document = await asyncio.to_thread(
+                return await asyncio.to_thread(
                     extract,
                     response.body,
                     media_type=response.media_type,
@@ -105,8 +104,7 @@ class WebReader:
                 f"{url} took more than {self._parse_seconds:g} s to parse"
             ) from error
         except PageUnreadable as error:
-            return None, error
-        return document, None
+            return error
 
 
 def page(source: Source, document: Document, fetched: datetime) -> Page:

@@ -148,7 +148,7 @@ def test_a_rewrite_that_is_only_better_is_kept(virtual: Any, kit: Any) -> None:
 
 def test_no_time_to_rewrite_keeps_the_draft(virtual: Any, kit: Any) -> None:
     report, _ = composed(virtual, kit, rewriting(kit, 60.0), seconds=5.0)
-    assert [c.support for c in report.claims] == ["unsupported", "verified"]
+    assert [c.support for c in report.claims] == ["unsupported", "verified", "verified"]
     assert report.status is RunStatus.COMPLETE
 
 
@@ -171,7 +171,9 @@ def test_conflicts_are_shown(virtual: Any, kit: Any) -> None:
 def test_a_sentence_that_points_at_the_wrong_finding_is_bound_to_the_right_one(
     virtual: Any, kit: Any
 ) -> None:
-    writer = kit.ScriptedWriter([DraftSection("Metals", (Sentence(IRON, (2,)), Sentence(TIN, (2, 1))))])
+    writer = kit.ScriptedWriter(
+        [DraftSection("Metals", (Sentence(IRON, (2,)), Sentence(TIN, (2, 1))))]
+    )
     report, _ = composed(virtual, kit, writer)
     assert report.body.startswith(f"## Metals\n\n{IRON} [1] {TIN} [2]")
     assert {claim.support for claim in report.claims} == {Support.VERIFIED}
@@ -187,3 +189,22 @@ def test_titles_and_repetitions_are_not_sentences(virtual: Any, kit: Any) -> Non
     )
     report, _ = composed(virtual, kit, writer)
     assert report.body == f"## Metals\n\n{IRON} [1]\n\n## Again\n\n{TIN} [2]"
+
+
+def test_a_finding_of_which_only_a_wrong_sentence_tells_is_told_in_its_own_words(
+    virtual: Any, kit: Any
+) -> None:
+    wrong = Sentence("Iron melts at 1899 kelvin.", (1,))
+    writer = kit.ScriptedWriter([DraftSection("Metals", (wrong, Sentence(TIN, (2,))))])
+    report, _ = composed(virtual, kit, writer)
+    assert report.body.index("1899") < report.body.index(IRON) < report.body.index(TIN)
+    assert [c.support for c in report.claims] == ["unsupported", "verified", "verified"]
+
+
+def test_a_finding_that_another_sentence_tells_is_not_told_twice(virtual: Any, kit: Any) -> None:
+    wrong = Sentence("Tin and iron melt at 9 kelvin.", (1, 2))
+    writer = kit.ScriptedWriter(
+        [DraftSection("Metals", (wrong, Sentence(IRON, (1,)), Sentence(TIN, (2,))))]
+    )
+    report, _ = composed(virtual, kit, writer)
+    assert report.body.count(IRON) == report.body.count(TIN) == 1

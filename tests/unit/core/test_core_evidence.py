@@ -233,3 +233,22 @@ def test_if_nothing_carries_the_text_the_sentences_speak_for_themselves(kit: Any
     assert grounded("", [], pool, "") == ()
     (bare,) = grounded("", pool[:1] * 2, pool, "")
     assert len(bare.evidence) == 1
+
+
+@pytest.mark.parametrize(
+    ("sentence", "judged"),
+    [
+        ("Der Turm Orla wurde 1921 von Ann Stone gebaut und ist 30 Meter hoch.", Support.VERIFIED),
+        ("Der Turm Orla wurde 1922 von Ann Stone gebaut und ist 30 Meter hoch.", Support.PARTIAL),
+        ("Der Turm Orla wurde 1921 von Bob Brown gebaut und ist 30 Meter hoch.", Support.PARTIAL),
+        ("Башня построена в 1921 году, её высота 30 метров.", Support.VERIFIED),
+        ("Башня построена в 1927 году.", Support.UNSUPPORTED),
+        ("塔高30米，建于1921年。", Support.VERIFIED),
+        ("Она очень красива.", Support.PARTIAL),
+        ("Diese Straße führt durch viele kleine schöne Orte dahin.", Support.UNSUPPORTED),
+        ("Always buy tickets online and bring the ones you like.", Support.UNSUPPORTED),
+    ],
+)
+def test_another_language_is_judged_by_numbers_and_names(sentence: str, judged: Support) -> None:
+    quote = "The Orla tower is 30 metres high; it was built in 1921 by Ann Stone, who lived there."
+    assert support(sentence, [quote])[0] is judged

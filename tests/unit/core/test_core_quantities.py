@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.core.quantities import quantities, spoken_dates
+from deep_research.core.quantities import quantities, regrouped, spoken_dates
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,25 @@ def test_no_text_breaks_it(text: str) -> None:
 
 def test_iso_dates_are_spoken() -> None:
     assert spoken_dates("on 2021-05-09 or 2021-13-09") == "on 9 May 2021 or 2021-13-09"
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("from 2021-05 on", "from May 2021 on"),
+        ("2021-05-09T10:00:00Z", "9 May 2021"),
+        ("am 9.5.2021 und", "am 9 May 2021 und"),
+        ("于2021年5月9日通车", "于9 May 2021 通车"),
+        ("2021년 5월에", "May 2021 에"),
+        ("version 1.2.3", "version 1.2.3"),
+        ("pages 2021-99", "pages 2021-99"),
+        ("2010-2012", "2010-2012"),
+    ],
+)
+def test_dates_of_other_forms_are_spoken(text: str, spoken: str) -> None:
+    assert spoken_dates(text) == spoken
+
+
+def test_groups_of_three_are_one_number_where_the_other_text_has_it_so() -> None:
+    text = "1.250 m, 1 250 m, 3.141 and 12 300"
+    assert regrouped(text, {"1250"}) == "1250 m, 1250 m, 3.141 and 12 300"
