@@ -7,9 +7,9 @@ from typing import Final
 
 from pydantic import Field
 
-from ..core.model import Brief
-from ..core.ports import Outside, Prompt, Scope
-from ..core.text import shorten, terms, unique
+from deep_research.core.model import Brief
+from deep_research.core.ports import Outside, Prompt, Scope
+from deep_research.core.text import shorten, terms, unique
 from ._ask import Answer, ask
 from ._prompt import DATA_RULE, block, data, query_text
 
@@ -38,7 +38,9 @@ class BriefAnswer(Answer):
 
 async def make_brief(outside: Outside, question: str, language: str | None, scope: Scope) -> Brief:
     """Return the brief of `question`; a language that a person has set wins."""
-    prompt = Prompt("planner", SYSTEM, block("request", data(question)), name="brief", max_tokens=1200)
+    prompt = Prompt(
+        "planner", SYSTEM, block("request", data(question)), name="brief", max_tokens=1200
+    )
     answer = await ask(outside, prompt, BriefAnswer, scope, "brief")
     return Brief(
         question,

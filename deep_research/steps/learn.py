@@ -10,15 +10,15 @@ from typing import Final
 
 from pydantic import AliasChoices, Field
 
-from ..core.citations import bare
-from ..core.errors import BadAnswer, ContextTooLong
-from ..core.evidence import grounded
-from ..core.merge import fit
-from ..core.model import Brief, Failure, Learning, Page, Query, ResearchNode, Source
-from ..core.passages import Excerpt, select
-from ..core.pipeline import Learner, Lesson, unread_first
-from ..core.ports import Outside, Prompt, Scope
-from ..core.text import names, unique, words
+from deep_research.core.citations import bare
+from deep_research.core.errors import BadAnswer, ContextTooLong
+from deep_research.core.evidence import grounded
+from deep_research.core.merge import fit
+from deep_research.core.model import Brief, Failure, Learning, Page, Query, ResearchNode, Source
+from deep_research.core.passages import Excerpt, select
+from deep_research.core.pipeline import Learner, Lesson, unread_first
+from deep_research.core.ports import Outside, Prompt, Scope
+from deep_research.core.text import names, unique, words
 from ._ask import Answer, ask
 from ._prompt import DATA_RULE, assignment, block, bullets, data, query_text
 from ._shape import pointed
@@ -33,7 +33,9 @@ SYSTEM: Final = f"""You read sources for a researcher. Each sentence of the sour
 _PER_TEXT: Final = 14
 _KNOWN_TOKENS: Final = 200
 _FITTING: Final = 3
-_CLAUSE: Final = re.compile(r",\s+(?:(?:on|of|in|by|for|to|with|from|at)\s+)?(?:which|whom|whose|who|where)\b[^,?]*", re.I)
+_CLAUSE: Final = re.compile(
+    r",\s+(?:(?:on|of|in|by|for|to|with|from|at)\s+)?(?:which|whom|whose|who|where)\b[^,?]*", re.I
+)
 _SHARES: Final = (1.0, 0.5, 0.2)
 """Parts of the token limit to try while the provider says that the prompt is too long."""
 _WEIGHTS: Final = {"query": 1.0, "goal": 0.5, "question": 0.25}
@@ -43,12 +45,15 @@ class LearningAnswer(Answer):
     """One finding and the sentences that state it."""
 
     text: str = Field(
-        "", validation_alias=AliasChoices("text", "learning", "insight", "claim", "statement", "fact")
+        "",
+        validation_alias=AliasChoices("text", "learning", "insight", "claim", "statement", "fact"),
     )
     evidence: list[int] = Field(
         default_factory=list,
         max_length=8,
-        validation_alias=AliasChoices("evidence", "sentences", "sentence_ids", "ids", "sources", "source"),
+        validation_alias=AliasChoices(
+            "evidence", "sentences", "sentence_ids", "ids", "sources", "source"
+        ),
     )
 
 
@@ -220,4 +225,3 @@ def shown(excerpts: Sequence[Excerpt]) -> str:
             lines.append(f'<source title="{title}"{date}>')
         lines.append(f"[{n}]\n{data(excerpt.text)}")
     return "\n".join((*lines, "</source>"))
-

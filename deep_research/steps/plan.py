@@ -8,12 +8,12 @@ from typing import Final
 
 from pydantic import AliasChoices, Field
 
-from ..core.delegate import choose, why_stop
-from ..core.errors import AuthFailed, BudgetExceeded, DeepResearchError
-from ..core.events import Event, Kind
-from ..core.merge import fit
-from ..core.model import Brief, Decision, Query, ResearchNode, Shape
-from ..core.ports import Emit, Outside, Prompt, Scope
+from deep_research.core.delegate import choose, why_stop
+from deep_research.core.errors import AuthFailed, BudgetExceeded, DeepResearchError
+from deep_research.core.events import Event, Kind
+from deep_research.core.merge import fit
+from deep_research.core.model import Brief, Decision, Query, ResearchNode, Shape
+from deep_research.core.ports import Emit, Outside, Prompt, Scope
 from ._ask import Answer, ask
 from ._prompt import DATA_RULE, assignment, block, bullets, data, query_text
 from .brief import make_brief
@@ -110,6 +110,4 @@ class TreePlanner:
             self.emit(Event(Kind.WARNING, node.path, {"message": f"no plan: {error}"}))
             fallback = [] if follow_ups else [f"{brief.question} {h}" for h in brief.outline]
             return tuple(Query(text, text) for text in fallback)
-        return tuple(
-            Query(query_text(q.query), q.goal or brief.question) for q in answer.queries
-        )
+        return tuple(Query(query_text(q.query), q.goal or brief.question) for q in answer.queries)

@@ -9,13 +9,13 @@ from typing import Final
 
 from pydantic import AliasChoices, Field
 
-from ..core.errors import AuthFailed, BudgetExceeded, ContextTooLong, DeepResearchError
-from ..core.events import Event, Kind
-from ..core.evidence import missing
-from ..core.merge import Bank, Item
-from ..core.model import Brief
-from ..core.ports import DraftSection, Emit, Outside, Prompt, Scope, Sentence
-from ..core.text import fold, likeness, sentences, shorten
+from deep_research.core.errors import AuthFailed, BudgetExceeded, ContextTooLong, DeepResearchError
+from deep_research.core.events import Event, Kind
+from deep_research.core.evidence import missing
+from deep_research.core.merge import Bank, Item
+from deep_research.core.model import Brief
+from deep_research.core.ports import DraftSection, Emit, Outside, Prompt, Scope, Sentence
+from deep_research.core.text import fold, likeness, sentences, shorten
 from ._ask import Answer, ask
 from ._prompt import DATA_RULE, assignment, block, bullets, data, numbered
 from ._shape import pointed
@@ -34,7 +34,9 @@ REWRITE: Final = f"""You correct one sentence of a report so that its findings c
 - text: the sentence again, without what the findings do not state.
 - evidence: the numbers of the findings it states.
 {DATA_RULE}"""
-_EVIDENCE: Final = AliasChoices("evidence", "findings", "ids", "finding_ids", "sources", "citations")
+_EVIDENCE: Final = AliasChoices(
+    "evidence", "findings", "ids", "finding_ids", "sources", "citations"
+)
 _NO_TITLES: Final = frozenset(
     {"references", "sources", "bibliography", "works cited", "citations", "quellen", "参考文献"}
 )
@@ -223,9 +225,7 @@ class ModelWriter:
         prompt = Prompt("writer", REWRITE, user, name="rewrite", max_tokens=600)
         answer = await ask(self.outside, prompt, SentenceAnswer, scope, "rewrite")
         offered = {item.id for item in items}
-        ids = tuple(
-            i for i in dict.fromkeys(pointed(answer.text, answer.evidence)) if i in offered
-        )
+        ids = tuple(i for i in dict.fromkeys(pointed(answer.text, answer.evidence)) if i in offered)
         return Sentence(data(answer.text), ids or sentence.evidence, sentence.paragraph)
 
 

@@ -24,10 +24,21 @@ def free_port() -> int:
 
 
 def figures(tmp_path: Path, breadth: str, depth: str, faults: str = "none", *more: str) -> dict:
-    command = [sys.executable, "-B", "benchmarks/run_world.py", "--seeds", "5", "--speed", "20", "--json"]
+    command = [
+        sys.executable,
+        "-B",
+        "benchmarks/run_world.py",
+        "--seeds",
+        "5",
+        "--speed",
+        "20",
+        "--json",
+    ]
     command += ["--breadth", breadth, "--depth", depth, "--concurrency", "16", "--faults", faults]
     command += ["--port", str(free_port()), "--out", str(tmp_path), *more]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["runs"][0]["figures"]
 
@@ -38,7 +49,12 @@ def test_what_is_found_and_nothing_but_that(shape: str, tmp_path: Path) -> None:
     (breadth, depth), floor = SHAPES[shape]
     found = figures(tmp_path, breadth, depth)
     assert found["recall"] >= floor
-    assert (found["invented"], found["wrong"], found["uncited"], found["unsupported"]) == (0, 0, 0, 0)
+    assert (found["invented"], found["wrong"], found["uncited"], found["unsupported"]) == (
+        0,
+        0,
+        0,
+        0,
+    )
     assert found["citation precision"] == 1.0
     assert found["tokens"] <= {"quick": 25_000, "standard": 60_000, "deep": 100_000}[shape]
     assert found["status"] == "complete"
