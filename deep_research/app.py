@@ -72,7 +72,8 @@ class Run:
         registry.address("researchers", config.researcher)
         for name in self.engines:
             registry.address("search", name)
-        formats = dict.fromkeys(config.report.formats)
+        # The report for people and the one for programs are what other commands read.
+        formats = dict.fromkeys(("md", "json", *config.report.formats))
         self.exporters: list[Exporter] = [registry.build("exporters", f, {}) for f in formats]
         self.tally = Tally()
         self._folder = Folder(folder or Path(config.report.folder or Path("runs") / self.id))
@@ -193,7 +194,7 @@ class Run:
 def _one_line(question: object) -> str:
     if not isinstance(question, str):
         raise ConfigError(f"the question must be text, not {type(question).__name__}")
-    text = " ".join(question.split())
+    text = " ".join("".join(c if c.isprintable() else " " for c in question).split())
     if not text:
         raise ConfigError("the question is empty: say what is to be researched")
     return text

@@ -4,6 +4,7 @@ python examples/02_two_steps.py
 """
 
 import asyncio
+from collections import Counter
 from pathlib import Path
 
 from deep_research import DeepResearcher, ResearchProgress
@@ -31,9 +32,8 @@ async def main() -> None:
         print(f"- {source['title']}: {source['content'].splitlines()[0]}")
 
     print(f"\n{await researcher.write_report()}")
-    claims = researcher.result.claims
-    verified = sum(claim.support == "verified" for claim in claims)
-    print(f"{verified} of {len(claims)} cited sentences are carried by their quotes")
+    support = Counter(claim.support for claim in researcher.result.claims)
+    print("cited sentences:", ", ".join(f"{n} {word}" for word, n in support.items()))
     print(f"cost: {researcher.get_costs()} USD; files: {researcher.folder}")
 
 

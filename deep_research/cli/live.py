@@ -36,12 +36,18 @@ class Live:
         out: The terminal.
         colour: Whether to use colours.
         size: Asks for the terminal's size; it may change.
+        every: Seconds between two drawings.
     """
 
     def __init__(
-        self, out: TextIO, *, colour: bool = True, size: Size = shutil.get_terminal_size
+        self,
+        out: TextIO,
+        *,
+        colour: bool = True,
+        size: Size = shutil.get_terminal_size,
+        every: float = _EVERY,
     ) -> None:
-        self._out, self._colour, self._size = out, colour, size
+        self._out, self._colour, self._size, self._every = out, colour, size, every
         self._tally = Tally()
         self._labels: dict[Path, str] = {}
         self._marks: dict[Path, tuple[str, str]] = {}
@@ -100,7 +106,7 @@ class Live:
                 self._ended.add(event.path)
 
     def _work(self) -> None:
-        while not self._over.wait(_EVERY):
+        while not self._over.wait(self._every):
             with self._lock:
                 self._draw()
 

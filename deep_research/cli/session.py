@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import TextIO
 
 from deep_research import registry
 from deep_research.app import Run, shape_of
@@ -19,7 +21,8 @@ from deep_research.estimate import estimate
 from deep_research.plugins.exporters.json import parse
 from deep_research.runtime.progress import as_line
 
-from .console import Lines, Live, Say
+from .console import Lines, Say
+from .live import Live
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -56,7 +59,7 @@ class Session:
         emit_line: Callable[[str], None] | None = None,
     ) -> None:
         self._say, self._quiet, self._emit_line = say, quiet, emit_line
-        self._watch = None if quiet else _watch(say, verbose=verbose)
+        self._watch = None if quiet else _watch(say, config, verbose=verbose)
         self._run = Run(question, config, emit=self._emit)
         self._interrupts = 0
 
@@ -131,15 +134,21 @@ def _interrupts(call: Callable[[], None]) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-def _watch(say: Say, *, verbose: bool) -> Lines | Live:
+def _watch(say: Say, config: Config, *, verbose: bool) -> Lines | Live:
     """Choose the live tree on a terminal that can show it, else lines."""
-    if not verbose and sys.stderr is not None and sys.stderr.isatty():
-        from rich.console import Console
-
-        console = Console(stderr=True)
-        if console.is_terminal and not console.is_dumb_terminal:
-            return Live(console)
+    out = sys.stderr
+    able = os.name == "posix" and config.secret("TERM") not in {None, "dumb"}
+    if able and not verbose and out is not None and out.isatty() and _shows_trees(out):
+        return Live(out, colour=config.secret("NO_COLOR") is None)  # https://no-color.org
     return Lines(say, verbose=verbose)
+
+
+def _shows_trees(out: TextIO) -> bool:
+    try:
+        "├─✓…".encode(out.encoding or "ascii")
+    except UnicodeError:
+        return False
+    return True
 
 
 def find_run(name: str) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
@@ -19,23 +18,11 @@ from pydantic import (
     field_validator,
 )
 
+from deep_research.core.languages import LANGUAGES
+
 from .masking import masked
 
 MICRO: Final = 1_000_000
-
-LANGUAGES: Final = MappingProxyType(
-    {
-        "arabic": "ar", "bengali": "bn", "bulgarian": "bg", "catalan": "ca", "chinese": "zh",
-        "croatian": "hr", "czech": "cs", "danish": "da", "dutch": "nl", "english": "en",
-        "estonian": "et", "finnish": "fi", "french": "fr", "german": "de", "greek": "el",
-        "hebrew": "he", "hindi": "hi", "hungarian": "hu", "indonesian": "id", "italian": "it",
-        "japanese": "ja", "korean": "ko", "latvian": "lv", "lithuanian": "lt", "malay": "ms",
-        "norwegian": "no", "persian": "fa", "polish": "pl", "portuguese": "pt", "romanian": "ro",
-        "russian": "ru", "serbian": "sr", "slovak": "sk", "slovenian": "sl", "spanish": "es",
-        "swedish": "sv", "thai": "th", "turkish": "tr", "ukrainian": "uk", "vietnamese": "vi",
-    }
-)  # fmt: skip
-"""English names that people write where a code is expected."""
 
 
 def _json(value: object) -> object:

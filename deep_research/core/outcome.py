@@ -10,7 +10,9 @@ from .text import terms
 
 _ANSWERED = 0.34
 _MOST_GAPS = 8
-_OUTAGES = frozenset({"auth", "rate_limited", "unavailable", "timeout", "provider", "journal"})
+_OUTAGES = frozenset(
+    {"auth", "bad_answer", "rate_limited", "unavailable", "timeout", "provider", "journal"}
+)
 
 
 def outcome(root: ResearchNode, bank: Bank, *, late: bool, stopped: bool) -> tuple[RunStatus, str]:
@@ -46,8 +48,8 @@ def _usual_stop(nodes: Iterable[ResearchNode]) -> str:
 def _fatal(root: ResearchNode) -> Failure | None:
     """Return the failure that kept the run from finding anything.
 
-    The root's own; or, if all branches failed, the first one's; or the first call of the root's own
-    that an outage kept from it (what its branches met in part does not count).
+    The root's own; or, if all branches failed, the first one's; or what an outage kept from the
+    root: its brief, its search, what it could learn. A page that cannot be read is no outage.
     """
     if root.failure and root.failure.kind != "budget":
         return root.failure
@@ -55,8 +57,8 @@ def _fatal(root: ResearchNode) -> Failure | None:
     failed = [n.failure for n in branches if n.failure and n.failure.kind != "budget"]
     if branches and len(failed) == len(branches):
         return failed[0]
-    missed = root.mishaps if branches else (*root.mishaps, *root.findings.failures)
-    return next((f for f in missed if f.kind in _OUTAGES), None)
+    unsaved = [f for f in root.findings.failures if f.kind == "journal"]
+    return next((f for f in (*root.mishaps, *unsaved) if f.kind in _OUTAGES), None)
 
 
 def failures(root: ResearchNode) -> tuple[Failure, ...]:

@@ -58,7 +58,8 @@ class Tree:
             if node.path or isinstance(error, _FATAL):
                 raise
             # The root only scouts: what it could not find, its branches may.
-            return Findings(failures=(Failure.of(error, node.path),))
+            node.mishaps = (*node.mishaps, Failure.of(error, node.path))
+            return Findings()
 
     async def _decide(
         self, node: ResearchNode, brief: Brief, shape: Shape, scope: Scope

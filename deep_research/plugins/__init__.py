@@ -1,1 +1,1 @@
-"""What can be swapped: language models, search engines, page readers, exporters, nested researchers."""
+"""What can be swapped: language models, search engines, readers, researchers, exporters."""

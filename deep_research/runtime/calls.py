@@ -34,8 +34,8 @@ class Patience:
     No jitter: a run is reproducible, and permits already spread the callers.
 
     Attributes:
-        attempts: Tries of one call. A service that says 'slow down' works: it gets thrice as many; one
-            that hangs gets two.
+        attempts: Tries of one call. A service that says 'slow down' works: it gets thrice as many;
+            one that hangs gets two.
         sleep: Waits.
     """
 

@@ -1,1 +1,1 @@
-"""How a step is done with a language model: one file each, with its prompt, its answer's schema and its call."""
+"""How a step is done with a language model: its prompt, its answer's schema, its call."""

@@ -1,4 +1,4 @@
-"""Brief: what the person wants to know, in which language, what a good answer holds, where to look first."""
+"""Brief: what is asked, in which language, what a good answer holds, where to look first."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from typing import Final
 
 from pydantic import Field
 
+from deep_research.core.languages import LANGUAGES
 from deep_research.core.model import Brief
 from deep_research.core.ports import Outside, Prompt, Scope
 from deep_research.core.text import shorten, terms, unique
+
 from ._ask import Answer, ask
 from ._prompt import DATA_RULE, block, data, query_text
 
 SYSTEM: Final = f"""You prepare web research. Read the request and return a brief.
 - scope: one or two sentences: what is asked, and what is not. Add no wishes of your own.
-- language: the ISO 639-1 code of the language the request is written in (the report's language).
+- language: the ISO 639-1 code of the language the request is written in (the report's
+  language).
 - outline: at most 8 short headings that a complete answer would have.
-- queries: at most 2 short search queries for a first look at the subject itself, in the wording of its own pages.
+- queries: at most 2 short search queries for a first look at the subject itself, in the wording
+  of its own pages.
 {DATA_RULE}"""
 _LONGEST_QUERY, _LONGEST_SCOPE, _LONGEST_HEADING = 300, 600, 120
-_LANGUAGES: Final = {
-    "english": "en", "german": "de", "deutsch": "de", "french": "fr", "spanish": "es", "italian": "it",
-    "portuguese": "pt", "dutch": "nl", "russian": "ru", "chinese": "zh", "japanese": "ja", "korean": "ko",
-    "vietnamese": "vi", "polish": "pl", "turkish": "tr", "arabic": "ar",
-}  # fmt: skip
 
 
 class BriefAnswer(Answer):
@@ -57,12 +56,16 @@ def _first_look(question: str, queries: Iterable[str]) -> list[str]:
     A query that shares no word with the question may be about something that the model made up.
     """
     about = set(terms(question))
-    grounded = [q for q in unique(queries) if about & set(terms(q))]
+    grounded = [
+        q
+        for q in unique(queries)
+        if about & set(terms(q)) or q.isascii() != question.isascii()  # another script: no telling
+    ]
     return unique([*grounded[:1], shorten(question, _LONGEST_QUERY)])
 
 
 def _code(language: str) -> str:
     word = language.strip().lower()
-    if word in _LANGUAGES:
-        return _LANGUAGES[word]
+    if word in LANGUAGES:
+        return LANGUAGES[word]
     return word[:2] if word[:2].isalpha() and word[:2].isascii() else "en"

@@ -1,4 +1,4 @@
-"""Learn: what the pages say about the query. The model points at numbered sentences; code knows where they stand."""
+"""Learn: what the pages say about the query. The model points at numbered sentences."""
 
 from __future__ import annotations
 
@@ -19,22 +19,25 @@ from deep_research.core.passages import Excerpt, select
 from deep_research.core.pipeline import Learner, Lesson, unread_first
 from deep_research.core.ports import Outside, Prompt, Scope
 from deep_research.core.text import names, unique, words
+
 from ._ask import Answer, ask
 from ._prompt import DATA_RULE, assignment, block, bullets, data, query_text
 from ._shape import pointed
 
-SYSTEM: Final = f"""You read sources for a researcher. Each sentence of the sources stands under its number.
-- learnings: what the sources state that helps to answer the query: exact figures, dates, names, relations. Each is one
-  self-contained sentence that names its subject, with the numbers of the sentences that state it as evidence. State
-  nothing that they do not state. Where two sources differ, report the more recent and say of when it is.
-- follow_ups: stand-alone questions about things that the sources name but do not explain and that the assignment needs.
-  Name the thing. Most important first; none if nothing is open.
+SYSTEM: Final = f"""You read sources for a researcher. Their sentences stand under numbers.
+- learnings: what the sources state that helps to answer the query: exact figures, dates, names,
+  relations. Each is one self-contained sentence that names its subject, with the numbers of the
+  sentences that state it as evidence. State nothing that they do not state. Where two sources
+  differ, report the more recent and say of when it is.
+- follow_ups: stand-alone questions about things that the sources name but do not explain and
+  that the assignment needs. Name the thing. Most important first; none if nothing is open.
 {DATA_RULE}"""
 _PER_TEXT: Final = 14
 _KNOWN_TOKENS: Final = 200
 _FITTING: Final = 3
 _CLAUSE: Final = re.compile(
-    r",\s+(?:(?:on|of|in|by|for|to|with|from|at)\s+)?(?:which|whom|whose|who|where)\b[^,?]*", re.I
+    r",\s+(?:(?:on|of|in|by|for|to|with|from|at)\s+)?(?:which|whom|whose|who|where)\b[^,?]*",
+    re.IGNORECASE,
 )
 _SHARES: Final = (1.0, 0.5, 0.2)
 """Parts of the token limit to try while the provider says that the prompt is too long."""
@@ -93,7 +96,7 @@ class ModelLearner:
     def choose(
         self, node: ResearchNode, brief: Brief, hits: Sequence[Sequence[Source]]
     ) -> Sequence[Source]:
-        """Take turns between the searches, unread pages first; hits that do not fit are read only if few do.
+        """Take turns between the searches, unread pages first; misfits only if few hits fit.
 
         A hit fits if it names what the query names; what little is known of comes first.
         """
@@ -152,7 +155,7 @@ class ModelLearner:
     def _excerpts(
         self, node: ResearchNode, brief: Brief, pages: Sequence[Page], limit: int
     ) -> list[Excerpt]:
-        """The sentences that fit query, goal and question best and were not quoted by an ancestor."""
+        """The sentences that fit query, goal and question best; none that an ancestor quoted."""
         wanted = dict.fromkeys(node.query.texts, _WEIGHTS["query"])
         wanted.setdefault(node.query.goal, _WEIGHTS["goal"])
         wanted.setdefault(brief.question, _WEIGHTS["question"])
@@ -202,16 +205,17 @@ class ModelLearner:
 
 
 def searchable(question: str) -> str:
-    """Return what to type for a follow-up question: without relative clauses, which only say how it came up.
+    """Return what to type for a follow-up question: no relative clauses, they say how it came up.
 
-    'What is known about the Orla dam, on which the town depends?' is searched as 'What is known about the Orla dam'.
+    'What is known about the Orla dam, on which the town depends?' is searched as
+    'What is known about the Orla dam'.
     """
     text = _CLAUSE.sub("", question).rstrip(" ?？")
     return text if names(text) else question
 
 
 def shown(excerpts: Sequence[Excerpt]) -> str:
-    """Lay out sentences by page, each under its number; the page's title and date stand above them."""
+    """Lay out sentences by page, each under its number, below the page's title and date."""
     lines: list[str] = []
     last: Page | None = None
     for n, excerpt in enumerate(excerpts, 1):

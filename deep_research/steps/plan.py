@@ -14,14 +14,17 @@ from deep_research.core.events import Event, Kind
 from deep_research.core.merge import fit
 from deep_research.core.model import Brief, Decision, Query, ResearchNode, Shape
 from deep_research.core.ports import Emit, Outside, Prompt, Scope
+
 from ._ask import Answer, ask
 from ._prompt import DATA_RULE, assignment, block, bullets, data, query_text
 from .brief import make_brief
 
 SYSTEM: Final = f"""You plan research. Propose search queries that together answer the assignment.
-- Each query aims at one thing, named exactly as its own pages name it, and stands alone without the others.
+- Each query aims at one thing, named exactly as its own pages name it, and stands alone without
+  the others.
 - The goal says what is to be found out, and what further things it should name.
-- Most important first. Use what is known; ask nothing that was already asked, and nothing twice in other words.
+- Most important first. Use what is known; ask nothing that was already asked, and nothing twice
+  in other words.
 {DATA_RULE}"""
 _KNOWN_TOKENS: Final = 1500
 
@@ -49,8 +52,8 @@ class PlanAnswer(Answer):
 class TreePlanner:
     """A `Planner` that goes deeper until the depth is reached, unless there is nothing left to ask.
 
-    At the root the model plans, told what the first look brought. Deeper, the follow-ups that were learned are the
-    plan already: they were made by a model that was told what is known and was asked.
+    At the root the model plans, told what the first look brought. Deeper, the follow-ups that were
+    learned are the plan already: the model that made them was told what is known and was asked.
 
     Attributes:
         outside: Where the model is asked.

@@ -1,4 +1,4 @@
-"""Write: an outline over the evidence, then every section from the evidence bound to it, all sections at once."""
+"""Write: an outline over the evidence, then all sections at once, each from what is bound to it."""
 
 from __future__ import annotations
 
@@ -16,21 +16,26 @@ from deep_research.core.merge import Bank, Item
 from deep_research.core.model import Brief
 from deep_research.core.ports import DraftSection, Emit, Outside, Prompt, Scope, Sentence
 from deep_research.core.text import fold, likeness, sentences, shorten
+
 from ._ask import Answer, ask
 from ._prompt import DATA_RULE, assignment, block, bullets, data, numbered
 from ._shape import pointed
 
 OUTLINE: Final = f"""You arrange the findings of a research run into a report.
-- sections: at most 9, in reading order, each with a short title and the numbers of the findings that belong in it.
+- sections: at most 9, in reading order, each with a short title and the numbers of the findings
+  that belong in it.
 - Put every finding that helps to answer the assignment into exactly one section.
 {DATA_RULE}"""
-SECTION: Final = f"""You write one section of a research report from numbered findings, and from nothing else.
-- sentences: plain, precise prose in reading order; each with the numbers of the findings it states as evidence.
-- State every finding, with its exact figures, dates and names; join those that belong together; repeat nothing.
-- Add no fact, no opinion and no number of your own. Say of when a figure is, where the finding says so.
+SECTION: Final = f"""You write one section of a report from numbered findings, and from nothing else.
+- sentences: plain, precise prose in reading order; each with the numbers of the findings it
+  states as evidence.
+- State every finding, with its exact figures, dates and names; join those that belong together;
+  repeat nothing.
+- Add no fact, no opinion and no number of your own. Say of when a figure is, where the finding
+  says so.
 - paragraph: counts from 1; a new one where the subject changes.
 {DATA_RULE}"""
-REWRITE: Final = f"""You correct one sentence of a report so that its findings carry every word of it.
+REWRITE: Final = f"""You correct one sentence of a report, so that its findings carry every word.
 - text: the sentence again, without what the findings do not state.
 - evidence: the numbers of the findings it states.
 {DATA_RULE}"""
@@ -141,7 +146,7 @@ class ModelWriter:
     def _placed(
         self, plan: list[tuple[str, list[Item]]], loose: Sequence[Item]
     ) -> list[tuple[str, list[Item]]]:
-        """Put what the outline left out where its neighbours in the tree are, or into a section of its own."""
+        """Put what the outline left out beside its neighbours, or into a last section."""
         rest: list[Item] = []
         for item in loose:
             best, score = None, 0.3
@@ -156,7 +161,7 @@ class ModelWriter:
     async def _section(
         self, title: str, items: Sequence[Item], sections: int, brief: Brief, scope: Scope
     ) -> DraftSection:
-        """Write one section; figures and names that the model left out are added in the finding's own words."""
+        """Write one section; what the model left out is added in the finding's own words."""
         answer = await self._sentences(title, items, sections, brief, scope)
         allowed = {item.id for item in items}
         written = [
@@ -178,7 +183,7 @@ class ModelWriter:
         *,
         halvings: int = _HALVINGS,
     ) -> SectionAnswer:
-        """Ask for the sentences of one section; if its findings do not fit the model, half of them at a time."""
+        """Ask for the sentences of one section; findings that do not fit are halved."""
         wishes = [f"Language: {brief.language}."]
         if self.tone:
             wishes.append(f"Tone: {data(self.tone)}.")

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 EXPECTED = {
     "01_hello": r"^References$[\s\S]+^ *8\. [\s\S]+complete \(",
-    "02_two_steps": r"level 2 of 2, [\s\S]+findings from \d+ pages[\s\S]+(\d+) of \1 cited sentences",
+    "02_two_steps": r"level 2 of 2, [\s\S]+findings from \d+ pages[\s\S]+cited sentences: \d+ verified",
     "03_my_search_engine": r"made by Ada Brandt in 1911\. \[1\][\s\S]+1\. https://notes\.example/",
     "04_watch_events": r"L0:1 [\s\S]+L0:0 [\s\S]+complete; all events",
     "05_check_citations": r"(\d+) of \1 quotes stand",

@@ -4,24 +4,26 @@ import asyncio
 import io
 import json
 import os
+import re
 import runpy
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
 from unittest.mock import Mock
 
 import pytest
-from rich.console import Console
 
 from deep_research.cli import commands
 from deep_research.cli import doctor as doctor_module
 from deep_research.cli import session as session_module
 from deep_research.cli.commands import main
-from deep_research.cli.console import Lines, Live, spent, summary
-from deep_research.config import ModelChoice
+from deep_research.cli.console import Lines, spent, summary
+from deep_research.cli.live import Live, _cut, _width
+from deep_research.config import ModelChoice, load
 from deep_research.core.errors import AuthFailed, ConfigError, ProviderUnavailable
 from deep_research.core.events import Event, Kind
 from deep_research.core.model import Source, Usage
@@ -356,51 +358,111 @@ def test_keyboard_interrupt_elsewhere(capsys, monkeypatch):
 # --- what a terminal shows ---------------------------------------------------
 
 
+SIZE = (140, 40)
+
+
+def drawn(out):
+    """What stands on the terminal after the last wiping, without colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", re.split(r"\x1b\[\d+F\x1b\[J", out.getvalue())[-1])
+
+
 def test_the_live_tree():
     out = io.StringIO()
-    console = Console(
-        file=out, force_terminal=True, width=140, height=40, _environ={"TERM": "xterm"}
-    )
-    with Live(console) as live:
+    with Live(out, size=lambda: SIZE) as live:
         for event in EVENTS[:-3]:
             live.emit(event)
-        console.print(live._render())
+        live._draw()
+        text = drawn(out)
         for event in EVENTS[-3:]:
             live.emit(event)
-    text = out.getvalue()
     assert "why [red] now" not in text  # the root is the question
     assert "Why?" in text
     assert "because because" in text
     assert "✗ timeout" in text
     assert "✓ 2 learnings" in text
     assert "about 0 s left" in text
-    assert "warning: one engine rests\n" in text
-    assert "complete (depth): 2/3 queries" in text.rpartition("one engine rests")[2]
+    assert "└── " in text
+    stays = out.getvalue()
+    assert "warning: one engine rests\n" in stays
+    assert "complete (depth): 2/3 queries" in stays.rpartition("one engine rests")[2]
+    assert drawn(out) == "", "the tree is wiped away at the end"
+
+
+def test_the_live_tree_moves_by_itself():
+    out, sizes = io.StringIO(), []
+
+    def size():
+        sizes.append(1)
+        return SIZE
+
+    with Live(out, size=size, every=0.001) as live:
+        live.emit(EVENTS[0])
+        for _ in range(500):
+            if len(sizes) > 2:
+                break
+            time.sleep(0.001)
+    assert len(sizes) > 2
+
+
+def test_branches_of_the_live_tree():
+    out = io.StringIO()
+    live = Live(out, colour=False, size=lambda: SIZE)
+    live.emit(
+        Event(Kind.RUN_STARTED, (), {"question": "Why?", "breadth": 2, "depth": 2, "nodes": 7})
+    )
+    for path in ((0,), (0, 0), (0, 1), (1,), (1, 0)):
+        live.emit(Event(Kind.NODE_STARTED, path, {"query": f"q{path}"}))
+    live._draw()
+    assert drawn(out).splitlines()[1:] == [
+        "Why? ",
+        "├── q(0,) …",
+        "│   ├── q(0, 0) …",
+        "│   └── q(0, 1) …",
+        "└── q(1,) …",
+        "    └── q(1, 0) …",
+    ]
+    assert "\x1b[3" not in out.getvalue()
 
 
 def test_a_tree_taller_than_the_terminal_is_folded_below_finished_queries():
     out = io.StringIO()
-    live = Live(Console(file=out, width=80, height=6))
+    live = Live(out, size=lambda: (80, 6))
     for path in ((0,), (0, 1), (2,), (2, 1)):
         live.emit(Event(Kind.NODE_STARTED, path, {"query": f"query {path}"}))
     live.emit(Event(Kind.NODE_FINISHED, (0,), {"learnings": 2}))
-    live._console.print(live._render())
-    assert "query (2, 1)" in out.getvalue()
-    assert "query (0,)" in out.getvalue()
-    assert "query (0, 1)" not in out.getvalue()
+    live._draw()
+    assert "query (2, 1)" in drawn(out)
+    assert "query (0,)" in drawn(out)
+    assert "query (0, 1)" not in drawn(out)
+    assert len(drawn(out).splitlines()) < 6
+
+
+def test_a_row_fits_the_terminal_and_controls_nothing():
+    assert (_width("abc"), _width("大坝"), _width("e\u0301")) == (3, 4, 1)
+    assert _cut("大坝很高", 5) == "大坝…"
+    assert _cut("a\x1b[31mb", 20) == "a [31mb"
+    assert _cut("abc", 0) == ""
 
 
 def test_a_terminal_gets_the_tree_and_a_dumb_one_lines(monkeypatch):
-    monkeypatch.setattr(
-        sys, "stderr", SimpleNamespace(isatty=lambda: True, write=len, flush=int, encoding="utf-8")
-    )
-    monkeypatch.setenv("TERM", "xterm")
-    assert isinstance(session_module._watch(print, verbose=False), Live)
-    assert isinstance(session_module._watch(print, verbose=True), Lines)
-    monkeypatch.setenv("TERM", "dumb")
-    assert isinstance(session_module._watch(print, verbose=False), Lines)
+    def terminal(encoding="utf-8"):
+        return SimpleNamespace(isatty=lambda: True, write=len, flush=int, encoding=encoding)
+
+    def watch(verbose=False, **environ):
+        return session_module._watch(print, load(environ=environ), verbose=verbose)
+
+    monkeypatch.setattr(sys, "stderr", terminal())
+    live = watch(TERM="xterm")
+    assert isinstance(live, Live)
+    assert live._colour
+    assert not watch(TERM="xterm", NO_COLOR="1")._colour
+    assert isinstance(watch(verbose=True, TERM="xterm"), Lines)
+    assert isinstance(watch(TERM="dumb"), Lines)
+    assert isinstance(watch(), Lines)
+    monkeypatch.setattr(sys, "stderr", terminal("ascii"))
+    assert isinstance(watch(TERM="xterm"), Lines)
     monkeypatch.setattr(sys, "stderr", None)
-    assert isinstance(session_module._watch(print, verbose=False), Lines)
+    assert isinstance(watch(TERM="xterm"), Lines)
 
 
 def test_lines_are_ascii_of_their_own():

@@ -20,6 +20,7 @@ from deep_research.core.outcome import failures, gaps, outcome
 from deep_research.core.report import RunStatus
 
 DOWN = Failure("unavailable", "search is down")
+FULL = Failure("journal", "disk full")
 KEY = Failure("auth", "set OPENAI_API_KEY")
 POOR = Failure("budget", "budget of calls: 1 wanted, 0 left")
 PAGE = Failure("page_unreadable", "https://x.example/: empty")
@@ -39,6 +40,11 @@ def tree(
         child.failure = failure
     for child, stop in zip(node.walk(), stops, strict=False):
         child.decision = Decision(stop=stop)
+    return node
+
+
+def missed(node: ResearchNode, failure: Failure) -> ResearchNode:
+    node.mishaps = (failure,)
     return node
 
 
@@ -74,7 +80,12 @@ CASES: list[tuple[ResearchNode, bool, dict[str, bool], str, str]] = [
     (tree(branches=(DOWN, KEY)), False, {}, "failed", "unavailable: search is down"),
     (tree(branches=(DOWN, None)), False, {}, "nothing_found", "no_evidence"),
     (tree(branches=(DOWN, DOWN)), True, {}, "complete", "done"),
-    (tree(trouble=(PAGE, DOWN)), False, {}, "failed", "unavailable: search is down"),
+    (missed(tree(), DOWN), False, {}, "failed", "unavailable: search is down"),
+    (missed(tree(branches=(None,)), DOWN), False, {}, "failed", "unavailable: search is down"),
+    (missed(tree(), PAGE), False, {}, "nothing_found", "no_evidence"),
+    (missed(tree(), DOWN), True, {}, "complete", "done"),
+    (tree(trouble=(PAGE, DOWN)), False, {}, "nothing_found", "no_evidence"),
+    (tree(trouble=(FULL,)), False, {}, "failed", "journal: disk full"),
     (tree(trouble=(PAGE,)), False, {}, "nothing_found", "no_evidence"),
     (tree(trouble=(DOWN,), branches=(None,)), False, {}, "nothing_found", "no_evidence"),
 ]

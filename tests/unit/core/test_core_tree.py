@@ -149,7 +149,7 @@ def test_a_root_that_finds_nothing_does_not_end_the_run(virtual: Any, kit: Any) 
     researcher = kit.ScriptedResearcher(fails={(): ProviderUnavailable("search is down")})
     root = virtual(kit.grow(Shape(2, 1), researcher))
     assert root.status is Status.DONE
-    assert [f.kind for f in root.findings.failures] == ["unavailable"]
+    assert [f.kind for f in root.mishaps] == ["unavailable"]
     assert all(child.findings.learnings for child in root.children)
 
 
