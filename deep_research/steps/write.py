@@ -26,7 +26,7 @@ OUTLINE: Final = f"""You arrange the findings of a research run into a report.
   that belong in it.
 - Put every finding that helps to answer the assignment into exactly one section.
 {DATA_RULE}"""
-SECTION: Final = f"""You write one section of a report from numbered findings, and from nothing else.
+SECTION: Final = f"""You write one section of a report from numbered findings, and nothing else.
 - sentences: plain, precise prose in reading order; each with the numbers of the findings it
   states as evidence.
 - State every finding, with its exact figures, dates and names; join those that belong together;
