@@ -9,6 +9,7 @@ import shutil
 import threading
 import unicodedata
 from collections.abc import Callable, Iterator
+from textwrap import wrap
 from types import TracebackType
 from typing import Final, Self, TextIO
 
@@ -112,8 +113,9 @@ class Live:
 
     def _draw(self) -> None:
         columns, lines = self._size()
-        top = self._painted("dim", _cut(summary(self._tally.progress, self._bound), columns - 1))
-        rows = [top, *self._rows(columns - 1, lines - _AROUND)][: max(1, lines - 1)]
+        counts = wrap(summary(self._tally.progress, self._bound), max(20, columns - 1))
+        top = [self._painted("dim", line) for line in counts]
+        rows = [*top, *self._rows(columns - 1, lines - _AROUND)][: max(1, lines - 1)]
         self._write("\n".join(rows) + "\n")
         self._drawn = len(rows)
 
