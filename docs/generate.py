@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - a script, not a package
-"""Write what is generated: `config/` and the marked parts of `docs/reference/`.
+"""Write what is generated: `config/` and the marked parts of `docs/reference/` and the README.
 
     python docs/generate.py
 
@@ -9,11 +9,14 @@ A test compares the files with what this makes, so they cannot drift.
 from __future__ import annotations
 
 import re
+import tempfile
+import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
 
+from deep_research import run
 from deep_research.cli.commands import cli
 from deep_research.config import PROVIDERS, default_yaml, presets, table
 from deep_research.config.names import FOREIGN, IGNORED
@@ -29,8 +32,9 @@ def files() -> Mapping[Path, str]:
         text = (ROOT / "deep_research" / "presets" / f"{name}.yaml").read_text("utf-8")
         made[Path("config") / f"{name}.yaml"] = text
     blocks = {"settings": table(), "names": _names(), "providers": _providers(), "help": _help()}
-    for name in ("configuration", "cli"):
-        path = Path("docs/reference") / f"{name}.md"
+    blocks["demo"] = _demo()
+    for name in ("docs/reference/configuration.md", "docs/reference/cli.md", "README.md"):
+        path = Path(name)
         made[path] = _filled((ROOT / path).read_text("utf-8"), blocks)
     return made
 
@@ -73,6 +77,24 @@ def _helps(command: click.Command, parent: click.Context | None, name: str) -> I
         for sub in command.list_commands(context) if isinstance(command, click.Group) else ():
             found = command.get_command(context, sub)  # type: ignore[attr-defined]
             yield from _helps(found, context, sub)
+
+
+def _demo() -> str:
+    """Return the beginning, the conflicts and some references of the report on the example corpus."""
+    question = "How was the longitude problem solved?"
+    corpus = ROOT / "examples" / "corpus"
+    options = {"llm": "none", "search.folder.index": ":memory:"}
+    with tempfile.TemporaryDirectory() as folder:
+        found = run(question, docs=corpus, folder=Path(folder) / "run", **options)
+    first, second, *_, last = found.sections
+    cited = dict.fromkeys(c.reference for claim in found.claims[:6] for c in claim.citations)
+    lines = [f"# {question}", f"## {first.title}", first.text, f"## {second.title}", second.text, "…"]
+    lines += [f"## {last.title}", last.text, "## References"]
+    shown = [r for r in found.references if r.n in cited or f"[{r.n}]" in last.text]
+    links = [f"{r.n}. {r.title}. <{r.url.rpartition('/')[2]}> ({r.published})" for r in shown]
+    text = "\n\n".join((*lines, "\n".join((*links, "…"))))
+    wrapped = [textwrap.fill(line, 110) for line in text.split("\n")]
+    return "```text\n" + "\n".join(wrapped) + "\n```"
 
 
 def undocumented_events() -> list[str]:
