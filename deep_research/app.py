@@ -96,6 +96,17 @@ class Run:
             with suppress(RuntimeError):  # the loop is closed: there is nothing left to stop
                 self._loop.call_soon_threadsafe(self._stop.set)
 
+    async def check(self) -> None:
+        """Open and close everything that a run needs; nothing is spent, nothing is left.
+
+        Documents are indexed.
+
+        Raises:
+            ConfigError: As `execute`.
+        """
+        async with self._opened(self._parts(self.engines)):
+            pass
+
     async def execute(self) -> Report:
         """Do the research and write the folder. Whatever happens on the way, a report comes out.
 

@@ -9,10 +9,13 @@ import difflib
 import inspect
 import json
 import re
+import sys
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module, metadata
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, get_origin, get_type_hints
@@ -44,15 +47,18 @@ def _declared(kind: str) -> Mapping[str, str]:
 
 def _of_checkout(group: str) -> Mapping[str, str]:
     """Read the built-in plugins where the package runs from a checkout that is not installed."""
+    points: Mapping[str, str] = _project().get("entry-points", {}).get(group, {})
+    return points
+
+
+def _project() -> Mapping[str, Any]:
+    """Return the `project` table of our checkout; {} where there is none."""
     file = Path(__file__).parents[1] / "pyproject.toml"
     try:
-        project = tomllib.loads(file.read_text("utf-8"))["project"]
+        project: Mapping[str, Any] = tomllib.loads(file.read_text("utf-8"))["project"]
     except (OSError, ValueError, KeyError):
         return {}
-    if project.get("name") != DISTRIBUTION:
-        return {}
-    points: Mapping[str, str] = project.get("entry-points", {}).get(group, {})
-    return points
+    return project if project.get("name") == DISTRIBUTION else {}
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -80,19 +86,24 @@ def address(kind: str, name: str) -> str:
 def plugin(kind: str, name: str) -> Callable[..., Any]:
     """Import a plugin and return its class (or whatever makes one).
 
+    A module that is named as 'module:attribute' may lie in the working folder, too.
+
     Raises:
         ConfigError: Nothing is called so, or a package that it needs is not installed.
     """
     module, _, attribute = address(kind, name).partition(":")
     what = f"{KINDS[kind]} {name!r}"
     try:
-        found: Any = import_module(module)
+        with _working_folder():
+            found: Any = import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
     except ModuleNotFoundError as error:
         missing = error.name or module
         if module == missing or module.startswith(missing + "."):
-            raise ConfigError(f"{what}: there is no module {missing!r}") from error
+            raise ConfigError(
+                f"{what}: there is no module {missing!r} in {Path.cwd()} or on Python's path"
+            ) from error
         raise ConfigError(
             f"{what} needs the package {missing!r}: pip install {_requirement(missing)}"
         ) from error
@@ -104,18 +115,58 @@ def plugin(kind: str, name: str) -> Callable[..., Any]:
     return made
 
 
+@contextmanager
+def _working_folder() -> Iterator[None]:
+    """Import from the working folder as well: the path of a console script lacks it."""
+    folder = str(Path.cwd())
+    if folder in sys.path or "" in sys.path:
+        yield
+        return
+    sys.path.append(folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+
+
+def usable(kind: str, name: str) -> str:
+    """Import a plugin and return its address.
+
+    An extra that is called like a plugin holds the packages that it imports only when it is made.
+
+    Raises:
+        ConfigError: As `plugin`, or a package of the plugin's extra is not installed.
+    """
+    plugin(kind, name)
+    for package, extra in _of_extras():
+        if extra == name and find_spec(package) is None:
+            raise ConfigError(
+                f"{KINDS[kind]} {name!r} needs the package {package!r}:"
+                f" pip install {_requirement(package)}"
+            )
+    return address(kind, name)
+
+
 def _requirement(package: str) -> str:
     """Return what to hand to pip: our extra that holds `package`, else the package itself."""
     package = package.partition(".")[0]
+    for required, extra in _of_extras():
+        if required == package.lower():
+            return f"'{DISTRIBUTION}[{extra}]'"
+    return package
+
+
+def _of_extras() -> Iterator[tuple[str, str]]:
+    """Yield (package as it is imported, name of the extra) of our optional requirements."""
     try:
         requires = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
-        requires = []
+        extras = _project().get("optional-dependencies", {})
+        requires = [f"{line}; extra == '{extra}'" for extra in extras for line in extras[extra]]
     for line in requires:
         match = re.match(r"([\w.-]+).*extra\s*==\s*['\"]([\w-]+)['\"]", line)
-        if match and match[1].replace("-", "_").lower() == package.lower():
-            return f"'{DISTRIBUTION}[{match[2]}]'"
-    return package
+        if match:
+            yield match[1].replace("-", "_").lower(), match[2]
 
 
 def options_of(made: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:

@@ -1,13 +1,14 @@
 """Settings become parts: engines, readers, models and steps, ready for one run.
 
-Used by `app` alone. Plugins get everything by constructor arguments, secrets included.
+Used by `app`, and by `doctor` part for part. Plugins get everything by constructor arguments,
+secrets included.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -73,22 +74,22 @@ class Parts:
         Raises:
             ConfigError: A plugin's options, a key or a folder of documents cannot be used.
         """
-        made: list[object] = []
-        try:
-            async with self._http() as http:
-                # Roles that share a model share its connections, and what it learned by refusals.
-                shared = {c: _model(c, self.config) for c in dict.fromkeys(self.models.values())}
-                llms = {role: shared[choice] for role, choice in self.models.items()}
-                made.extend(shared.values())
-                engines = [_engine(name, self.config, http) for name in self.engines]
-                made.extend(engines)
-                for engine in engines:
-                    await self._prepared(engine)
-                web = registry.build("readers", "web", {}, http=http)
-                yield self._supervisor(self._gate(llms, engines, web))
-        finally:
-            for plugin in made:
-                await _closed(plugin)
+        async with AsyncExitStack() as stack:  # closes everything, whatever fails to close
+            http = await stack.enter_async_context(self._http())
+            # Roles that share a model share its connections, and what it learned by refusals.
+            shared = {}
+            for choice in dict.fromkeys(self.models.values()):
+                shared[choice] = make_model(choice, self.config)
+                stack.push_async_callback(close_plugin, shared[choice])
+            llms = {role: shared[choice] for role, choice in self.models.items()}
+            engines = []
+            for name in self.engines:
+                engines.append(make_engine(name, self.config, http))
+                stack.push_async_callback(close_plugin, engines[-1])
+            for engine in engines:
+                await self._prepared(engine)
+            web = registry.build("readers", "web", {}, http=http)
+            yield self._supervisor(self._gate(llms, engines, web))
 
     async def _prepared(self, engine: SearchEngine) -> None:
         if prepare := getattr(engine, "prepare", None):
@@ -177,7 +178,7 @@ def extractive_steps(config: Config) -> Steps:
     return Steps(planner, ExtractiveLearner(), ExtractiveWriter())
 
 
-def _engine(name: str, config: Config, http: Http) -> SearchEngine:
+def make_engine(name: str, config: Config, http: Http) -> SearchEngine:
     """Make a search engine; key, connections and documents are for those that take them."""
     given: dict[str, Any] = {"paths": config.docs} if name == "folder" else {"http": http}
     key = config.secret(f"{name.upper()}_API_KEY")
@@ -187,7 +188,7 @@ def _engine(name: str, config: Config, http: Http) -> SearchEngine:
     return engine
 
 
-def _model(choice: ModelChoice, config: Config) -> LLM:
+def make_model(choice: ModelChoice, config: Config) -> LLM:
     """Make a language model. What a person set must be known to it; the rest is on offer."""
     models = config.models
     wanted = {
@@ -211,7 +212,7 @@ def _model(choice: ModelChoice, config: Config) -> LLM:
     return llm
 
 
-async def _closed(plugin: object) -> None:
+async def close_plugin(plugin: object) -> None:
     """Close a plugin that can be closed, in whichever way."""
     close = getattr(plugin, "close", None)
     if close is None:

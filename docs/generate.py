@@ -88,7 +88,14 @@ def _demo() -> str:
         found = run(question, docs=corpus, folder=Path(folder) / "run", **options)
     first, second, *_, last = found.sections
     cited = dict.fromkeys(c.reference for claim in found.claims[:6] for c in claim.citations)
-    lines = [f"# {question}", f"## {first.title}", first.text, f"## {second.title}", second.text, "…"]
+    lines = [
+        f"# {question}",
+        f"## {first.title}",
+        first.text,
+        f"## {second.title}",
+        second.text,
+        "…",
+    ]
     lines += [f"## {last.title}", last.text, "## References"]
     shown = [r for r in found.references if r.n in cited or f"[{r.n}]" in last.text]
     links = [f"{r.n}. {r.title}. <{r.url.rpartition('/')[2]}> ({r.published})" for r in shown]

@@ -29,7 +29,10 @@ class Notes:
         words = set(query.lower().strip("?").split()) - {"who", "made", "the", "of"}
         hits = [key for key, text in NOTES.items() if words & set(text.lower().split())]
         address = "https://notes.example/"
-        return [Source(address + key, key, NOTES[key], self.name) for key in hits[:limit]]
+        return [
+            Source(address + key, title=key, snippet=NOTES[key], engine=self.name, rank=rank)
+            for rank, key in enumerate(hits[:limit])
+        ]
 
     def holds(self, source: Source) -> bool:
         """Say that pages of this engine are read here, not fetched from the web."""

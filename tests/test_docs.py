@@ -48,7 +48,7 @@ def place(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("place")
 @pytest.mark.parametrize("path", WITH_CODE, ids=name_of)
 def test_code_runs(path):
-    """All blocks of a page run in order, as one program; `async def main` is run where it is defined.
+    """All blocks of a page run in order, as one program.
 
     `<!-- not run -->` above a block has it compiled only; `<!-- quoted: … -->` has a test of its own.
     """
@@ -61,8 +61,6 @@ def test_code_runs(path):
         result = eval(program, names)  # noqa: S307 - our own documents
         if inspect.iscoroutine(result):
             asyncio.run(result)
-        if "main" in names:
-            asyncio.run(names.pop("main")())
 
 
 QUOTED = [

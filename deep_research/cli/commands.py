@@ -5,10 +5,12 @@ Nothing heavy is imported until a command needs it: `--help` answers at once.
 
 from __future__ import annotations
 
+import difflib
 import logging
 import os
 import sys
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -33,13 +35,35 @@ USAGE: Final = 2
 INTERRUPTED: Final = 130
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Commands(click.Group):
+    """The commands; who leaves `run` out is told so."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            question = " ".join(takewhile(lambda word: not word.startswith("-"), args))
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            if question and (not near or question.count(" ") > 1 or "?" in question):
+                raise click.UsageError(
+                    f'{error.message} A question is researched by: deep-research run "{question}"',
+                    ctx,
+                ) from error
+            raise
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="deep-research")
 def cli() -> None:
     """Research a question; every cited sentence of the report can be traced to words on a page.
 
     Exit codes: 0 complete, 1 failed, 2 usage or configuration, 3 partial (a limit ended research,
-    the report is written), 4 nothing found (the report says so), 130 interrupted.
+    the report is written), 4 nothing found (also where a limit came first), 130 interrupted.
     """
 
 
@@ -180,11 +204,9 @@ def plugins() -> int:
     for kind, noun in registry.KINDS.items():
         for name in registry.names(kind):
             try:
-                registry.plugin(kind, name)
+                state = registry.usable(kind, name)
             except ConfigError as error:
                 state = str(error)
-            else:
-                state = registry.address(kind, name)
             _out(f"{noun:15} {name:12} {state}")
     return 0
 
@@ -224,7 +246,9 @@ def export(run_id: str, formats: Sequence[str], folder: str | None) -> int:
 
 def _say(text: str) -> None:
     """Write a line for people to standard error, whatever that can show."""
-    click.echo(text, err=True)
+    from .console import printable
+
+    click.echo(printable(text), err=True)
 
 
 def _out(text: str) -> None:
@@ -273,10 +297,16 @@ def _words(error: Exception) -> str:
     return f"{at}{error.strerror or error}"
 
 
+def _is_run(error: click.UsageError) -> bool:
+    return error.ctx is not None and error.ctx.command is run
+
+
 def _usage(error: click.UsageError) -> str:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return error.format_message()
     where = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
     if isinstance(error, click.NoSuchOption) and not error.option_name.startswith("--"):
         where += "; a question that begins with '-' comes last, behind ' -- '"
+    if error.message.startswith("Got unexpected extra argument") and _is_run(error):
+        where += "; put the question in quotes"
     return f"error: {error.format_message().removesuffix('.')}{where}"

@@ -42,14 +42,14 @@ class Lines:
 
     def line(self, text: str) -> None:
         """Say something that is no event."""
-        self._say(text)
+        self._say(printable(text))
 
     def emit(self, event: Event) -> None:
         """Say what happened, if it is worth a line."""
         progress = self._tally.add(event)
         text = told(event, progress) or (_told_verbose(event) if self._verbose else "")
         if text:
-            self._say(f"[{event.at:6.1f} s] {text}")
+            self.line(f"[{event.at:6.1f} s] {text}")
 
 
 def summary(progress: ResearchProgress, bound: int = 0) -> str:
@@ -103,7 +103,7 @@ def told(event: Event, progress: ResearchProgress) -> str:
         case Kind.RUN_FINISHED:
             known = {"", data["status"]}
             reason = "" if data["stop_reason"] in known else f" ({data['stop_reason']})"
-            text = f"{data['status']}{reason}: {summary(progress)}"
+            text = f"{data['status']}{reason}: {summary(progress)}{_unread(progress)}"
     return text
 
 
@@ -124,6 +124,11 @@ def _told_verbose(event: Event) -> str:
     return text
 
 
+def _unread(progress: ResearchProgress) -> str:
+    count = progress.usage.pages - progress.sources
+    return f"; {count} page{'' if count == 1 else 's'} could not be read" if count > 0 else ""
+
+
 def learnings(count: int) -> str:
     """Say a number of learnings."""
     return f"{count} learning{'' if count == 1 else 's'}"
@@ -132,6 +137,14 @@ def learnings(count: int) -> str:
 def _place(path: Path) -> str:
     """Name a node: '0' is the question, '2.1' the first child of its second branch."""
     return ".".join(str(i + 1) for i in path) or "0"
+
+
+def printable(text: str) -> str:
+    """Return a text without what cannot be seen, which would command the terminal.
+
+    Messages hold what services and pages say. Line breaks and tabs stay, all else becomes a space.
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
 
 
 def short(text: str) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
@@ -13,12 +14,14 @@ from pathlib import Path
 from typing import Final, Literal
 
 from deep_research import registry
-from deep_research.config import PROVIDERS, Config, resolve_engines, resolve_llm
+from deep_research.config import PROVIDERS, Config, ModelChoice, resolve_engines, resolve_llm
 from deep_research.core.errors import ConfigError, DeepResearchError
-from deep_research.core.ports import LLM, Prompt, SearchEngine
+from deep_research.core.ports import Prompt
 from deep_research.runtime.http import Http
+from deep_research.wiring import close_plugin, make_engine, make_model
 
 _PATIENCE: Final = 20.0
+_ROOM: Final = 256  # less, and some endpoints refuse, or a reasoning model says nothing
 _OLDEST: Final = (3, 11)
 _EXTRAS: Final = {"ddgs": "ddgs", "gpt_researcher": "gpt-researcher"}
 _SEARCH_KEYS: Final = ("TAVILY_API_KEY",)
@@ -26,14 +29,17 @@ _SEARCH_KEYS: Final = ("TAVILY_API_KEY",)
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at; `text` says what to do where `level` is not 'ok'."""
+    """One thing that was looked at; `text` says what to do where `level` is not 'ok'.
 
-    level: Literal["ok", "warn", "fail"]
+    A 'note' is of something that nothing needs.
+    """
+
+    level: Literal["ok", "note", "warn", "fail"]
     text: str
 
 
 async def examine(config: Config) -> list[Check]:
-    """Look at everything, also outside: one model call of one token, one search per free engine."""
+    """Look at everything, also outside: a short call per model, a search per free engine."""
     checks = [*_python(), *_keys(config), *_runs(config)]
     checks += [check async for check in _models(config)]
     checks += [check async for check in _engines(config)]
@@ -51,7 +57,7 @@ def _python() -> Iterator[Check]:
             yield Check("ok", f"extra {extra} {metadata.version(extra)}")
         else:
             yield Check(
-                "ok", f"extra {extra} is not installed: pip install 'deep-research[{extra}]'"
+                "note", f"extra {extra} is not installed: pip install 'deep-research[{extra}]'"
             )
 
 
@@ -85,25 +91,20 @@ async def _models(config: Config) -> AsyncIterator[Check]:
             " OPENAI_BASE_URL for an endpoint of your own, or --llm provider:model",
         )
     for choice in dict.fromkeys(choices.values()):
-        try:
-            llm: LLM = registry.build(
-                "llms",
-                choice.plugin,
-                {},
-                model=choice.model,
-                base_url=choice.base_url,
-                api_key=choice.api_key,
-                key_name=choice.key_name,
-                timeout=_PATIENCE,
-            )
-            async with asyncio.timeout(_PATIENCE):
-                answer = await llm.complete(Prompt("reader", "", "Say yes.", max_tokens=1))
-        except TimeoutError:
-            yield Check("fail", f"model {choice.label}: no answer within {_PATIENCE:.0f} s")
-        except DeepResearchError as error:
-            yield Check("fail", f"model {choice.label}: {error}")
-        else:
-            yield Check("ok", f"model {answer.model or choice.label} answers")
+        yield await _model(config, choice)
+
+
+async def _model(config: Config, choice: ModelChoice) -> Check:
+    try:
+        async with asyncio.timeout(_PATIENCE), AsyncExitStack() as stack:
+            llm = make_model(choice, config)
+            stack.push_async_callback(close_plugin, llm)
+            answer = await llm.complete(Prompt("reader", "", "Say yes.", max_tokens=_ROOM))
+    except TimeoutError:
+        return Check("fail", f"model {choice.label}: no answer within {_PATIENCE:.0f} s")
+    except DeepResearchError as error:
+        return Check("fail", f"model {choice.label}: {error}")
+    return Check("ok", f"model {answer.model or choice.label} answers")
 
 
 async def _engines(config: Config) -> AsyncIterator[Check]:
@@ -120,19 +121,14 @@ async def _engines(config: Config) -> AsyncIterator[Check]:
 
 
 async def _engine(config: Config, name: str, http: Http) -> Check:
-    key = config.secret(f"{name.upper()}_API_KEY")
     try:
-        engine: SearchEngine = registry.build(
-            "search",
-            name,
-            config.search.options(name),
-            http=http,
-            paths=config.docs,
-            **({"api_key": key} if key else {}),
-        )
-        if key:
-            return Check("ok", f"search engine {name} has its key (not tried: it would be billed)")
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_PATIENCE), AsyncExitStack() as stack:
+            engine = make_engine(name, config, http)
+            stack.push_async_callback(close_plugin, engine)
+            if config.secret(f"{name.upper()}_API_KEY"):
+                return Check(
+                    "ok", f"search engine {name} has its key (not tried: it would be billed)"
+                )
             hits = await engine.search("history of science", limit=1)
     except TimeoutError:
         return Check("fail", f"search engine {name}: no answer within {_PATIENCE:.0f} s")

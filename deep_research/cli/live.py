@@ -17,7 +17,7 @@ from deep_research.core.events import Event, Kind
 from deep_research.core.model import Path
 from deep_research.runtime.tally import Tally
 
-from .console import learnings, short, summary, told
+from .console import learnings, printable, short, summary, told
 
 _EVERY: Final = 0.25
 _AROUND: Final = 4  # lines of the terminal that the tree leaves free
@@ -77,7 +77,7 @@ class Live:
     def line(self, text: str) -> None:
         """Say something that stays, above the tree."""
         with self._lock:
-            self._write(text + "\n")
+            self._write(printable(text) + "\n")
             self._draw()
 
     def emit(self, event: Event) -> None:
@@ -162,7 +162,7 @@ def _width(text: str) -> int:
 
 def _cut(text: str, width: int) -> str:
     """Return as much of a text as fits, without control characters."""
-    text = "".join(c if c.isprintable() else " " for c in text)
+    text = printable(text)
     if _width(text) <= width:
         return text
     while text and _width(text) > max(0, width - 1):

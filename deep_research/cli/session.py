@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -16,8 +17,9 @@ from deep_research.app import Run, shape_of
 from deep_research.config import Config
 from deep_research.core.errors import ConfigError, DeepResearchError
 from deep_research.core.events import Event
-from deep_research.core.report import Report
+from deep_research.core.report import Report, RunStatus
 from deep_research.estimate import estimate
+from deep_research.folder import EVENTS
 from deep_research.plugins.exporters.json import parse
 from deep_research.runtime.progress import as_line
 
@@ -64,7 +66,12 @@ class Session:
         self._interrupts = 0
 
     def bound(self) -> str:
-        """Say what the run can use at most, in one line."""
+        """Say what the run can use at most, in one line, after a look at whether it could begin.
+
+        Raises:
+            ConfigError: A key, an option or a folder cannot be used.
+        """
+        asyncio.run(self._run.check())
         config = self._run.config
         most = estimate(config, shape_of(config), self._run.models, self._run.question)
         parts = [f"{most.nodes} queries", f"{most.searches} searches", f"{most.pages} pages"]
@@ -162,10 +169,9 @@ def find_run(name: str) -> Path:
     for folder in (given, Path("runs") / name):
         if (folder / "report.json").is_file():
             return folder
-    if Path(name).is_dir() or (Path("runs") / name).is_dir():
-        raise ConfigError(
-            f"run {name!r} has no report.json: it has not ended, or --format left 'json' out"
-        )
+    for folder in (given, Path("runs") / name):
+        if folder.is_dir():
+            raise ConfigError(f"run {name!r} has no report: {_fate(folder)}; see {folder}/{EVENTS}")
     raise ConfigError(f"there is no run {name!r}; `deep-research runs` lists those below ./runs")
 
 
@@ -220,4 +226,14 @@ def list_runs(root: Path) -> Iterator[str]:
                 continue
             yield f"{folder.name}  {report.status:13}  {report.question}"
         elif (folder / "events.jsonl").is_file():
-            yield f"{folder.name}  no report      (running, or ended without one)"
+            yield f"{folder.name}  no report      ({_fate(folder)})"
+
+
+def _fate(folder: Path) -> str:
+    """Say what became of a run that has no report; its last event tells."""
+    try:
+        last = (folder / EVENTS).read_bytes().rstrip().rpartition(b"\n")[2]
+        interrupted = json.loads(last)["data"]["status"] == RunStatus.CANCELLED
+    except (OSError, ValueError, KeyError, TypeError):
+        interrupted = False
+    return "interrupted twice" if interrupted else "it is running, or was cut off"

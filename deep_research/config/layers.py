@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from importlib import resources
@@ -16,15 +17,18 @@ from deep_research.core.errors import ConfigError
 
 from .catalogue import PREFIX, catalogue, sections
 from .files import parse, read_file
+from .masking import LOGIN_REFUSED, holds_login, without_login
 from .names import (
     DOC_PATH,
     ENGINES,
     FOREIGN,
     SOURCE,
     engine_option,
+    is_option,
     is_secret,
     keys_of,
     normal,
+    parts_of,
     unknown,
     variables,
 )
@@ -139,7 +143,12 @@ def _pairs(
         if isinstance(value, Mapping) and (is_section or (prefix == "search." and value)):
             yield from _pairs(value, where, key + ".", name + ".")
         elif is_section and value is not None:
-            raise ConfigError(f"{where}: {name} is a section of settings, not a value ({value!r})")
+            hint = "; engines are named by search.engines" if key == "search" else ""
+            if hint and where == "argument":
+                hint = f"; engines are named by engines={value!r}"
+            raise ConfigError(
+                f"{where}: {name} is a section of settings, not a value ({value!r}){hint}"
+            )
         elif not is_section:
             yield name, key, value
 
@@ -210,9 +219,12 @@ def _checked(merged: dict[str, tuple[Any, str]], check: Check | None) -> dict[st
         key: None if value == "null" and _may_be_null(key) else value
         for key, (value, _) in merged.items()
     }
+    for key, (value, origin) in merged.items():
+        if is_option(key) and isinstance(value, str) and holds_login(value):
+            raise ConfigError(f"{origin}: {key} = {without_login(value)!r}: {LOGIN_REFUSED}")
     if check is None:
         return values
-    engines = dict.fromkeys(key.split(".")[1] for key in values if _is_option(key))
+    engines = dict.fromkeys(parts_of(key)[1] for key in values if is_option(key))
     for engine in engines:
         prefix = f"search.{engine}."
         options = {k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)}
@@ -230,14 +242,10 @@ def _may_be_null(key: str) -> bool:
     return key in catalogue() and catalogue()[key].expects.endswith("null")
 
 
-def _is_option(key: str) -> bool:
-    return key.count(".") == 2  # noqa: PLR2004 - search.<engine>.<option>
-
-
 def _validated(values: Mapping[str, Any], origins: Mapping[str, str]) -> Config:
     nested: dict[str, Any] = {}
     for key, value in values.items():
-        *parents, leaf = key.split(".")
+        *parents, leaf = parts_of(key)
         into = nested
         for name in parents:
             into = into.setdefault(name, {})
@@ -263,6 +271,12 @@ def _sentences(
         if key not in said and same not in said:
             said |= {key, same}
             reason = problem["msg"].removeprefix("Value error, ")
-            if not reason.startswith("holds broken JSON"):
-                reason = f"must be {catalogue()[key].expects}"
-            yield f"{origins[key]}: {key} = {values[key]!r}: {reason}"
+            if not reason.startswith(("holds broken JSON", LOGIN_REFUSED)):
+                reason = _expected(catalogue()[key].expects, values[key])
+            yield f"{origins[key]}: {key} = {without_login(repr(values[key]))}: {reason}"
+
+
+def _expected(expects: str, value: object) -> str:
+    """Say what a value must be, and which of the words that it may be it was meant to be."""
+    near = difflib.get_close_matches(str(value).lower(), re.findall(r"'([^']+)'", expects), n=1)
+    return f"must be {expects}" + (f"; did you mean {near[0]!r}?" if near else "")

@@ -6,12 +6,29 @@ import re
 from typing import Any, Final
 
 _PASSWORD: Final = re.compile(r"(://[^/\s:@]*):[^/\s@]+@")
+_LOGIN: Final = re.compile(r"(?<=://)[^/?#\s]+@")
 _ARGUMENT: Final = re.compile(
     r"([?&][^=&\s]*(?:key|token|secret|password)[^=&\s]*=)[^&\s]+", re.IGNORECASE
 )
 _SECRET: Final = re.compile(
     r"(?:^|[_-])(?:api_?key|key|token|secret|password|authorization|cookie)$", re.IGNORECASE
 )
+
+
+LOGIN_REFUSED: Final = (
+    "must not hold a user name or password, which would reach the files of the run: take it out of"
+    " the address; keys come from environment variables such as OPENAI_API_KEY"
+)
+
+
+def holds_login(url: str) -> bool:
+    """Tell whether an address holds a user name or a password."""
+    return _LOGIN.search(url) is not None
+
+
+def without_login(text: str) -> str:
+    """Hide user names and passwords of all addresses in `text`, for messages."""
+    return _LOGIN.sub("***@", text)
 
 
 def masked(value: Any) -> Any:  # noqa: ANN401 - settings are anything

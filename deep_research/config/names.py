@@ -13,6 +13,7 @@ from typing import Final
 from deep_research.core.errors import ConfigError
 
 from .catalogue import PREFIX, catalogue, sections
+from .masking import without_login
 
 ROLES: Final = ("models.planner", "models.reader", "models.writer")
 SOURCE: Final = ".report_source"
@@ -42,7 +43,6 @@ FOREIGN: Final = MappingProxyType(
         "temperature": "models.temperature",
         "reasoning_effort": "models.reasoning_effort",
         "llm_kwargs": "models.extra",
-        "openai_base_url": "models.base_url",
         "searx_url": "search.searxng.url",
         "retriever_endpoint": "search.http.url",
         "language": "report.language",
@@ -77,8 +77,30 @@ _SECRET: Final = re.compile(r"(^|[_.])(api_?key|key|secret|password|token)$")
 
 
 def normal(key: object) -> str:
-    """Return a key as it is looked up: lower case, dashes as underscores."""
-    return str(key).strip().lower().replace("-", "_")
+    """Return a key as it is looked up: lower case, dashes as underscores.
+
+    The name of a plugin as 'module:Class' stays as Python spells it.
+    """
+    text = str(key).strip()
+    if ":" in text:
+        section, dot, rest = text.partition(".")
+        return f"search.{rest}" if dot and section.lower() == "search" else text
+    return text.lower().replace("-", "_")
+
+
+def parts_of(key: str) -> list[str]:
+    """Split a dotted key: the name of a plugin as 'module:Class' may hold dots and is one part."""
+    if ":" not in key:
+        return key.split(".")
+    section, _, rest = key.partition(".")
+    engine, _, option = rest.rpartition(".")
+    return [section, engine, option]
+
+
+def is_option(key: str) -> bool:
+    """Tell whether a key is a search engine's option: search.<engine>.<option>."""
+    section, *rest = parts_of(key)
+    return section == "search" and len(rest) == 2 and all(rest)  # noqa: PLR2004 - engine, option
 
 
 def is_secret(key: str) -> bool:
@@ -95,7 +117,7 @@ def keys_of(key: str) -> tuple[str, ...]:
     key = key.removeprefix(PREFIX.lower())
     if key in catalogue():
         return (key,)
-    if key.startswith("search.") and key.count(".") == 2:  # noqa: PLR2004 - search.<engine>.<option>
+    if is_option(key):
         return (key,)
     if key in FOREIGN:
         return (FOREIGN[key],)
@@ -139,4 +161,5 @@ def unknown(raw: str, value: object, where: str) -> ConfigError:
     candidates += [PREFIX.lower() + name for name in _index()]
     near = difflib.get_close_matches(key, candidates, n=1, cutoff=0.6)
     hint = f"; did you mean {near[0].upper() if raw.isupper() else near[0]!r}?" if near else ""
-    return ConfigError(f"{where}: unknown setting {raw!r} (value {value!r}){hint}")
+    shown = without_login(repr(value))
+    return ConfigError(f"{where}: unknown setting {raw!r} (value {shown}){hint}")

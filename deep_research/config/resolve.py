@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import difflib
-import ipaddress
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from deep_research.core.errors import ConfigError
+from deep_research.core.urls import is_private_host
 
-from .settings import Config
+from .masking import LOGIN_REFUSED, holds_login, without_login
+from .settings import URL_PATTERN, Config
 
 DEFAULT_MODEL: Final = "openai:gpt-5-mini"
 """Used when OPENAI_API_KEY is set and nothing else says which model."""
@@ -23,7 +24,11 @@ NONE: Final = "none"
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """An OpenAI-compatible service: address, and the variables for its key and another address."""
+    """An OpenAI-compatible service: address, and the variables for its key and another address.
+
+    The key goes to the service's own address, to the one in its variable, or to
+    `models.base_url`: never to that of another provider's variable.
+    """
 
     base_url: str | None
     key: str
@@ -80,17 +85,17 @@ class ModelChoice:
 def resolve_llm(config: Config, plugins: Collection[str] = ()) -> Mapping[str, ModelChoice]:
     """Return who plays 'planner', 'reader' and 'writer'; empty if there is no language model.
 
-    Without a named model: the first model of `models.base_url`, else `DEFAULT_MODEL` if
-    OPENAI_API_KEY is set, else none. Roles without a model take the writer's, the planner's or the
-    reader's, in this order.
+    Without a named model: the first model of `models.base_url` or OPENAI_BASE_URL, else
+    `DEFAULT_MODEL` if OPENAI_API_KEY is set, else none. Roles without a model take the writer's,
+    the planner's or the reader's, in this order.
 
     Args:
         config: The settings.
         plugins: Names of further language model plugins that a model string may start with.
 
     Raises:
-        ConfigError: A model string is not understood, its key is missing, or a cost cap has no
-            price to count with.
+        ConfigError: A model string is not understood, its key is missing, an address in a
+            variable is none, or a cost cap has no price to count with.
     """
     models = config.models
     named = {r: getattr(models, r) for r in ("writer", "planner", "reader") if getattr(models, r)}
@@ -103,9 +108,9 @@ def resolve_llm(config: Config, plugins: Collection[str] = ()) -> Mapping[str, M
             )
         return {}
     if not named:
-        if not models.base_url and not config.secret("OPENAI_API_KEY"):
+        if not _endpoint(config) and not config.secret("OPENAI_API_KEY"):
             return {}
-        named = {"writer": "" if models.base_url else DEFAULT_MODEL}
+        named = {"writer": "" if _endpoint(config) else DEFAULT_MODEL}
     choices = {role: _choice(config, role, model, plugins) for role, model in named.items()}
     first = next(iter(choices.values()))
     return {role: choices.get(role, first) for role in ("planner", "reader", "writer")}
@@ -117,14 +122,15 @@ def _choice(config: Config, role: str, text: str, plugins: Collection[str]) -> M
     provider = PROVIDERS.get(name)
     if provider is None:
         return ModelChoice(name, model, config.models.base_url, prices=_prices(config, text, model))
-    base_url = config.models.base_url or config.secret(provider.address) or provider.base_url
+    base_url = config.models.base_url or _address(config, provider) or provider.base_url
+    local = base_url is not None and is_private_host(base_url)
     key = config.secret(provider.key)
-    if key is None and base_url == provider.base_url and not is_local(base_url):
+    if key is None and base_url == provider.base_url and not local:
         raise ConfigError(
             f"{where}: set {provider.key} in the environment,"
-            " or models.base_url for an endpoint of your own"
+            f" or {provider.address} for an endpoint of your own"
         )
-    prices = _prices(config, text, model) or ((0.0, 0.0) if is_local(base_url) else None)
+    prices = _prices(config, text, model) or ((0.0, 0.0) if local else None)
     if prices is None and config.budget.cost is not None:
         raise ConfigError(
             f"{config.origin('budget.cost')}: budget.cost needs the price of {text or 'the model'}:"
@@ -143,7 +149,7 @@ def _split(
     provider = provider.strip().lower()
     if colon and (provider in PROVIDERS or provider in plugins):
         return provider, model.strip() or None
-    if config.models.base_url or (not colon and config.secret("OPENAI_API_KEY")):
+    if _endpoint(config) or (not colon and config.secret("OPENAI_API_KEY")):
         return "openai", text
     if not colon:
         raise ConfigError(f"{where}: say whose model it is, as 'openai:{text}' or 'ollama:{text}'")
@@ -158,13 +164,22 @@ def _prices(config: Config, text: str, model: str | None) -> tuple[float, float]
     return prices.get(text) or prices.get(model or "")
 
 
-def is_local(url: str | None) -> bool:
-    """Tell whether an address is this machine's or a private network's: nobody bills for it."""
-    host = urlsplit(url or "").hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_private
-    except ValueError:
-        return host == "localhost" or host.endswith((".localhost", ".local", ".internal"))
+def _endpoint(config: Config) -> str | None:
+    """Return the address of a person's own endpoint, whose models need no provider's name."""
+    return config.models.base_url or _address(config, PROVIDERS["openai"])
+
+
+def _address(config: Config, provider: Provider) -> str | None:
+    """Return the other address of a provider that its variable holds, if it does."""
+    url = config.secret(provider.address)
+    if url is None:
+        return None
+    where = f"environment {provider.address} = {without_login(url)!r}"
+    if not re.match(URL_PATTERN, url):
+        raise ConfigError(f"{where}: must be an http or https address")
+    if holds_login(url):
+        raise ConfigError(f"{where}: {LOGIN_REFUSED}")
+    return url
 
 
 def resolve_engines(config: Config) -> tuple[str, ...]:

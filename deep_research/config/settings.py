@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -20,7 +21,7 @@ from pydantic import (
 
 from deep_research.core.languages import LANGUAGES
 
-from .masking import masked
+from .masking import LOGIN_REFUSED, holds_login, masked
 
 MICRO: Final = 1_000_000
 
@@ -58,12 +59,24 @@ def _language(value: object) -> object:
     return value
 
 
+def _without_login(value: str) -> str:
+    """Refuse an address with a user name or password: addresses are written down."""
+    if holds_login(value):
+        raise ValueError(LOGIN_REFUSED)
+    return value
+
+
+URL_PATTERN: Final = r"^https?://[^\s/]+"
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Word = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True, to_lower=True)]
 Texts = Annotated[tuple[Text, ...], BeforeValidator(as_texts)]
 Paths = Annotated[tuple[Text, ...], BeforeValidator(_paths)]
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$"), BeforeValidator(_language)]
-Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]+", strip_whitespace=True)]
+Url = Annotated[
+    str,
+    StringConstraints(pattern=URL_PATTERN, strip_whitespace=True),
+    AfterValidator(_without_login),
+]
 Prices = Annotated[dict[str, tuple[float, float]], BeforeValidator(_json)]
 Extra = Annotated[dict[str, JsonValue], BeforeValidator(_json)]
 
@@ -205,7 +218,11 @@ class Budget(_Section):
 class ReportSettings(_Section):
     """What is written."""
 
-    formats: Texts = _setting(("md", "json"), "File formats.", timing=True)
+    formats: Texts = _setting(
+        ("md", "json"),
+        "File formats besides report.md and report.json, which are always written.",
+        timing=True,
+    )
     tone: str = _setting("", "Tone of the report, in a word or two.")
     language: Language | None = _setting(
         None, "Language of the report (ISO 639-1, as 'en'); null for the question's."

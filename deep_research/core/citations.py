@@ -21,6 +21,7 @@ _LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
 _URL = re.compile(r"[(<]*\b(?:https?|ftp)://[^\s<>]*[^\s<>.,;:!?)\]][>)]*")
 _MARKER = re.compile(r"\s*(?:\[\^?\d+(?:\s*[,;–-]\s*\d+)*\]|【[^】]*】)")
 _LEADING = re.compile(r"^\s*(?:(?:#{1,6}|[-*+=_]+)(?=\s|$)\s*|[>|]\s*)+")
+_BRACKETS = str.maketrans("[]［］", "()()")
 _FENCE = re.compile(r"`{3,}|~{3,}")
 _TAG = re.compile(r"<(?!(?:https?|ftp)://)(?=[a-zA-Z/!?])")
 MARKS: Final = {
@@ -69,7 +70,8 @@ def bare(text: str, quotes: Sequence[str] = ()) -> str:
 
     text = _URL.sub(unless_quoted, _LINK.sub(r"\1", text))
     text = _LEADING.sub("", _FENCE.sub("", _MARKER.sub("", text)))
-    text = _TAG.sub("‹", text)
+    # What still stands in brackets could be read as a citation or a link: only code makes those.
+    text = _TAG.sub("‹", text).translate(_BRACKETS)
     return re.sub(r"\s+([.,;:!?])(?=\s|$)", r"\1", " ".join(text.split()))
 
 

@@ -33,9 +33,11 @@ def choose(
     """
     asked = tuple(asked)
     known = {word for text in asked for word in words(text)}
-    wanted = fresh(queries, asked)
-    new = [q for q in wanted if _names_new(q.text, known)]
-    old = [q for q in wanted if q not in new]
+    new: list[Query] = []
+    old: list[Query] = []
+    for query in fresh(queries, asked):
+        (new if _names_new(query.text, known) else old).append(query)
+        known.update(word for name in names(query.text) for word in words(name))
     branches = [[query] for query in (*new, *old)[:breadth]]
     for i, query in enumerate(new[breadth : breadth * per_branch]):
         branches[i % breadth].append(query)

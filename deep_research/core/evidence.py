@@ -10,8 +10,8 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final
 
-from .model import Learning
-from .passages import Excerpt
+from .model import Evidence, Learning
+from .passages import Excerpt, quote_at
 from .quantities import Quantity, quantities, regrouped, spoken_dates
 from .report import Support
 from .text import STOPWORDS, Span, likeness, names, numbers, stem, terms, words
@@ -248,17 +248,31 @@ def grounded(
 ) -> tuple[Learning, ...]:
     """Bind a learning to the sentences it points at, or mend it; () if no sentence carries it.
 
-    If the sentences lack a number, name or unit of the text, or say something else, the best
-    matching sentence of `pool` is tried; if that fails too, the sentences speak for themselves:
-    each is a learning of its own.
+    If the sentences lack a number, name or unit of the text, or say something else, the text itself
+    may be copied from a page; else the best matching sentence of `pool` is tried. If that fails
+    too, the sentences speak for themselves: each is a learning of its own.
     """
     text = " ".join(text.split())
     if excerpts and (not text or _carried(text, [e.text for e in excerpts], context)):
         return (_learning(text or " ".join(e.text for e in excerpts), excerpts),)
+    copied = _copied(text, pool)
+    if copied is not None:
+        return (Learning(text, (copied,)),)
     better = best_excerpt(text, pool) if text else None
     if better is not None and _carried(text, [better.text], context):
         return (_learning(text, [better]),)
     return tuple(_learning(e.text, [e]) for e in excerpts)
+
+
+def _copied(text: str, pool: Sequence[Excerpt]) -> Evidence | None:
+    """Return the words of a page that `text` copies; a few words prove nothing."""
+    if len(words(text)) < _SMALL_WORDS:
+        return None
+    for page in {e.page.sha256: e.page for e in pool}.values():
+        span = find_quote(page.text, text)
+        if span is not None:
+            return quote_at(page, *span)
+    return None
 
 
 def _learning(text: str, excerpts: Sequence[Excerpt]) -> Learning:

@@ -23,7 +23,7 @@ _SERIAL = re.compile(
 )
 _MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*$", re.IGNORECASE)
 _NOT = re.compile(r"\b(?:not|no|never|neither|nor|without|cannot)\b|n['’]t\b", re.IGNORECASE)
-_YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
+_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 _SAME: Final = 0.9
 _SAME_SUBJECT: Final = 0.8
 _FEWEST_TERMS: Final = 2
@@ -223,8 +223,3 @@ def fit(
             kept.add(i)
             limit -= cost
     return tuple(learnings[i] for i in sorted(kept))
-
-
-def years(text: str) -> list[int]:
-    """Return the years that a text names."""
-    return [int(y) for y in _YEAR.findall(text)]

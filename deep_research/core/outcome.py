@@ -23,8 +23,8 @@ def outcome(root: ResearchNode, bank: Bank, *, late: bool, stopped: bool) -> tup
     kind and message of the failure that ended the run or left nothing to report.
     """
     nodes = list(root.walk())
-    budget = any(
-        n.decision.stop == "budget" or (n.failure and n.failure.kind == "budget") for n in nodes
+    budget = any(n.decision.stop == "budget" for n in nodes) or any(
+        f.kind == "budget" for f in failures(root)
     )
     if stopped:
         return RunStatus.CANCELLED, "cancelled"
@@ -62,10 +62,15 @@ def _fatal(root: ResearchNode) -> Failure | None:
 
 
 def failures(root: ResearchNode) -> tuple[Failure, ...]:
-    """Return everything that failed, in tree order: pages, searches, nodes."""
+    """Return everything that failed, in tree order: pages and searches (each once), nodes."""
     found: list[Failure] = []
+    told: set[tuple[str, str]] = set()
     for node in root.walk():
-        found.extend((*node.mishaps, *node.findings.failures))
+        found.extend(node.mishaps)
+        for failure in node.findings.failures:
+            if (failure.kind, failure.message) not in told:
+                told.add((failure.kind, failure.message))
+                found.append(failure)
         if node.failure:
             found.append(node.failure)
     return tuple(found)
@@ -80,7 +85,7 @@ def gaps(root: ResearchNode, brief: Brief, bank: Bank) -> tuple[str, ...]:
     said = [item.learning.text for item in bank.items]
     open_headings = [h for h in brief.outline if not any(_touches(h, text) for text in said)]
     barren = [
-        node.query.text
+        node.query.goal or node.query.text
         for node in root.walk()
         if node.path
         and not (node.findings.learnings or node.findings.read)

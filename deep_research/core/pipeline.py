@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from .errors import DeepResearchError
+from .errors import BudgetExceeded, DeepResearchError
 from .events import Event, Kind
 from .model import Brief, Failure, Findings, Learning, Page, Query, ResearchNode, Source
 from .ports import Emit, Outside, Scope
@@ -89,6 +89,7 @@ class Pipeline:
             DeepResearchError: No search answered at all, or learning failed.
         """
         hits, failures = await self._search(node, scope)
+        failures.extend(scope.mishaps)
         wanted = list(self.learner.choose(node, brief, hits))
         # The root's texts are two wordings of one subject; a branch's are different things.
         subjects = len(node.query.texts) if node.path else 1
@@ -96,6 +97,7 @@ class Pipeline:
         read = tuple(dict.fromkeys(same_page(p.source.url) for p in pages))
         if not pages:
             return Findings(failures=tuple(failures))
+        node.findings = Findings(read=read, failures=tuple(failures))  # kept if learning fails
         lesson = await self.learner.learn(node, brief, pages, scope)
         for mishap in lesson.failures:
             data = {"message": mishap.message, "kind": mishap.kind}
@@ -150,7 +152,11 @@ class Pipeline:
         for _ in range(2):
             if len(pages) > goal // 2:
                 break
-            n = min(goal - len(pages), scope.budget.affords({"pages": 1}))
+            due = min(goal - len(pages), len(wanted))
+            n = min(due, scope.budget.affords({"pages": 1}))
+            if n < due:
+                cut = f"budget of pages: {due - n} of {due} pages not read"
+                failures.append(Failure(BudgetExceeded.kind, cut, scope.path))
             batch, wanted = wanted[:n], wanted[n:]
             for page in await self._read_all(batch, scope, failures):
                 if all(page.sha256 != other.sha256 for other in pages):

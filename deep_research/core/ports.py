@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from .budget import Budget
 from .events import Event
 from .merge import Bank
-from .model import Brief, Decision, Findings, Page, Path, ResearchNode, Shape, Source, Usage
+from .model import Brief, Decision, Failure, Findings, Page, Path, ResearchNode, Shape, Source, Usage
 from .report import Report
 
 # --- plugins -----------------------------------------------------------------------------------
@@ -121,11 +121,12 @@ class ProgressSink(Protocol):
 
 @dataclass(slots=True)
 class Scope:
-    """On whose account a call is made: node, step, budget, and what it used so far."""
+    """On whose account calls are made: the node, its budget, what it used, what it went without."""
 
     path: Path = ()
     budget: Budget = field(default_factory=Budget)
     usage: Usage = field(default_factory=Usage)
+    mishaps: list[Failure] = field(default_factory=list)
 
 
 class Outside(Protocol):

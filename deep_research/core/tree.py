@@ -59,7 +59,7 @@ class Tree:
                 raise
             # The root only scouts: what it could not find, its branches may.
             node.mishaps = (*node.mishaps, Failure.of(error, node.path))
-            return Findings()
+            return node.findings
 
     async def _decide(
         self, node: ResearchNode, brief: Brief, shape: Shape, scope: Scope

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote, urljoin
 
@@ -34,6 +34,7 @@ _TRACKING = re.compile(
 )
 _INDEX = re.compile(r"/(?:index\.(?:html?|php|aspx?|jsp)|default\.aspx?)$", re.IGNORECASE)
 _LABEL, _NAME, _PORT, _OCTETS, _OCTET = 63, 253, 0xFFFF, 4, 0xFF  # RFC 1035 and the sizes of fields
+_OWN_NAMES: Final = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
 _PAIRS: Final = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
@@ -138,6 +139,25 @@ def host(url: str) -> str:
     Raises ValueError as `split`.
     """
     return split(url).host.strip("[]")
+
+
+def is_private_host(url: str) -> bool:
+    """Tell whether `url` leads to this machine or a private network, as far as its words tell.
+
+    Literal private and loopback addresses do, 'localhost', and names under the domains that are
+    nobody's on the internet (RFC 6761, 6762, 8375). No name is looked up; one without a dot may be
+    anything. What is no URL leads nowhere.
+    """
+    try:
+        name = host(url)
+    except ValueError:
+        return False
+    try:
+        address = ip_address(name)
+    except ValueError:
+        return name == "localhost" or name.endswith(_OWN_NAMES)
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_private
 
 
 def in_domains(url: str, include: Collection[str] = (), exclude: Collection[str] = ()) -> bool:

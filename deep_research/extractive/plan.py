@@ -62,7 +62,9 @@ class ExtractivePlanner:
         affordable = scope.budget.affords(_FLOOR)
         if not affordable:
             return Decision(stop="budget")
-        return Decision(_branches(queries, shape, affordable))
+        wanted = min(len(queries), shape.breadth * shape.per_branch)
+        cut = "budget" if affordable < wanted else ""
+        return Decision(_branches(queries, shape, affordable), cut)
 
 
 def _parts(question: str) -> Iterator[str]:

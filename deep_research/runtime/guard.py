@@ -66,7 +66,8 @@ class Gate:
         emit: Is told of every call.
         limits: Permits per kind of call.
         results: Most hits to ask an engine for and to return.
-        accept: Whether a hit may be used at all (domain filter).
+        accept: Whether a hit may be used at all (domain filter), and a page: it may stand elsewhere
+            than its hit said.
         save: Stores a page's text, called once for each page read; its OSError is a JournalError.
         timeouts: Per call.
         attempts: Tries of one call before its error counts; thrice as many while a service asks
@@ -95,6 +96,7 @@ class Gate:
         self._emit, self._save, self._timeouts = emit, save, timeouts
         self._patience = Patience(attempts, sleep)
         self._asking, self._fetching = Permits(limits.llm), Permits(limits.fetch)
+        self._accept = accept
         self._pages: Once[str, Page] = Once()
         self._clock = clock
         self._began: float | None = None
@@ -193,7 +195,7 @@ class Gate:
 
         Raises:
             BudgetExceeded: No page read is left.
-            Refused: Not an address.
+            Refused: Not an address, or it leads to one that is not accepted.
             JournalError: The text cannot be saved.
             ProviderError: The reader's error.
         """
@@ -230,6 +232,10 @@ class Gate:
 
     async def _text_of(self, source: Source) -> Page:
         page = await self._reader.read(Source(source.url, engine=source.engine))
+        if not self._accept(page.source):
+            raise Refused(
+                f"{source.url}: its text stands at {page.source.url}, a domain that is filtered out"
+            )
         if not page.text.strip():
             raise PageUnreadable(f"{source.url}: no text")
         return page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from deep_research.core.errors import (
@@ -13,7 +14,7 @@ from deep_research.core.errors import (
     RateLimited,
 )
 from deep_research.core.events import Event, Kind
-from deep_research.core.model import Path, Source
+from deep_research.core.model import Failure, Path, Source
 from deep_research.core.ports import Emit, Scope, SearchEngine
 from deep_research.core.text import shorten
 
@@ -58,11 +59,13 @@ class Searching:
         self._engines, self._emit, self._now = tuple(engines), emit, now
         self._permits, self._patience = permits, patience
         self._results, self._accept, self._timeout = results, accept, timeout
-        self._once: Once[str, tuple[Source, ...]] = Once()
+        self._once: Once[str, tuple[tuple[Source, ...], tuple[Failure, ...]]] = Once()
         self._rests_until: dict[str, float] = {}
 
     async def __call__(self, query: str, scope: Scope) -> Sequence[Source]:
-        """Return the merged hits. A search that failed altogether is given back to the budget.
+        """Return the merged hits; engines that failed beside others are mishaps of the scope.
+
+        A search that failed altogether is given back to the budget.
 
         Raises:
             BudgetExceeded: No search is left.
@@ -75,12 +78,16 @@ class Searching:
         held = {"searches": 1}
         scope.budget.hold(held)
         try:
-            return await self._once(text, lambda: self._search(text, scope))
+            hits, failed = await self._once(text, lambda: self._search(text, scope))
         except DeepResearchError:
             scope.budget.settle(held, {})
             raise
+        scope.mishaps.extend(replace(f, path=scope.path) for f in failed)
+        return hits
 
-    async def _search(self, query: str, scope: Scope) -> tuple[Source, ...]:
+    async def _search(
+        self, query: str, scope: Scope
+    ) -> tuple[tuple[Source, ...], tuple[Failure, ...]]:
         if not self._engines:
             raise ConfigError("no search engine is configured: name one, or a folder of documents")
         scope.usage.searches += 1
@@ -96,7 +103,12 @@ class Searching:
         errors = [o for o in outcomes if isinstance(o, DeepResearchError)]
         if not answers:
             raise errors[0]
-        return fuse(answers, self._accept, self._results)
+        failed = [
+            Failure(outcome.kind, f"search with {_name(engine)} failed: {outcome}")
+            for engine, outcome in zip(engines, outcomes, strict=True)
+            if isinstance(outcome, DeepResearchError)
+        ]
+        return fuse(answers, self._accept, self._results), tuple(failed)
 
     async def _ask(
         self, engine: SearchEngine, query: str, path: Path, *, alone: bool

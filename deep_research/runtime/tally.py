@@ -91,7 +91,11 @@ class Tally:
                 changes = {"sources": now.sources + 1}
             case Kind.NODE_FINISHED | Kind.NODE_FAILED:
                 self._ended.add(event.path)
-                changes = {"completed_queries": len(self._ended)}
+                self._planned.add(event.path)  # what fails before it begins was planned, too
+                changes = {
+                    "completed_queries": len(self._ended),
+                    "total_queries": len(self._planned),
+                }
         return changes
 
     def _spend(self, usage: Usage, event: Event) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -23,6 +24,7 @@ SYSTEM: Final = f"""You prepare web research. Read the request and return a brie
 - queries: at most 2 short search queries for a first look at the subject itself, in the wording
   of its own pages.
 {DATA_RULE}"""
+_CODE: Final = re.compile(r"([a-z]{2})(?:[-_]|\s*(?:[(,;/:.]|$))")
 _LONGEST_QUERY, _LONGEST_SCOPE, _LONGEST_HEADING = 300, 600, 120
 
 
@@ -65,7 +67,10 @@ def _first_look(question: str, queries: Iterable[str]) -> list[str]:
 
 
 def _code(language: str) -> str:
-    word = language.strip().lower()
-    if word in LANGUAGES:
-        return LANGUAGES[word]
-    return word[:2] if word[:2].isalpha() and word[:2].isascii() else "en"
+    """Read 'de', 'zh-CN', 'German' and 'Spanish (Mexico)'; what is none of these is English."""
+    text = language.strip().lower()
+    code = _CODE.match(text)
+    if code:
+        return code[1]
+    named = (LANGUAGES[word] for word in re.findall(r"[a-z]+", text) if word in LANGUAGES)
+    return next(named, "en")

@@ -49,7 +49,9 @@ class LearningAnswer(Answer):
 
     text: str = Field(
         "",
-        validation_alias=AliasChoices("text", "learning", "insight", "claim", "statement", "fact"),
+        validation_alias=AliasChoices(
+            "text", "learning", "insight", "claim", "statement", "fact", "quote"
+        ),
     )
     evidence: list[int] = Field(
         default_factory=list,
@@ -150,7 +152,11 @@ class ModelLearner:
         learnings = self._bound(answer, excerpts, brief, node)
         asked = (*node.asked, *node.query.texts)
         questions = unique(map(query_text, getattr(answer, "follow_ups", ())), asked)[: node.room]
-        return Lesson(tuple(learnings), tuple(Query(searchable(q), q) for q in questions))
+        follow_ups = [Query(searchable(q), q) for q in questions]
+        if answer.cut and self.plain is not None and len(follow_ups) < node.room:
+            # What broke off were the follow-ups, which come last: the pages name some, too.
+            follow_ups += (await self.plain.learn(node, brief, pages, scope)).follow_ups
+        return Lesson(tuple(learnings), tuple(follow_ups))
 
     def _excerpts(
         self, node: ResearchNode, brief: Brief, pages: Sequence[Page], limit: int

@@ -69,7 +69,7 @@ class SentenceAnswer(Answer):
 
     text: str = Field(validation_alias=AliasChoices("text", "sentence", "content"))
     evidence: list[int] = Field(default_factory=list, max_length=8, validation_alias=_EVIDENCE)
-    paragraph: int = Field(1, ge=1)
+    paragraph: int = 1
 
 
 class SectionAnswer(Answer):

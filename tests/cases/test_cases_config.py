@@ -306,8 +306,8 @@ def test_no_key_is_asked_for_what_is_not_used(call, monkeypatch):
 
 def test_an_engine_without_its_key_names_the_variable(call):
     code, _, err = call("run", QUESTION, "--search", "tavily", "-q")
-    assert code in {1, 2}
-    assert "TAVILY_API_KEY" in err
+    assert code == 2
+    assert "set TAVILY_API_KEY" in err
 
 
 async def test_two_researchers_in_one_process_are_independent():
@@ -329,8 +329,8 @@ def test_secrets_are_shown_nowhere(call, monkeypatch):
     monkeypatch.setenv("RETRIEVER_ARG_API_KEY", "SECRET-arg")
     file = write(
         "a.yaml",
-        "models: {extra: {api_key: sk-SECRET}, base_url: 'http://me:SECRET@127.0.0.1:9/v1'}\n"
-        "search: {http: {url: 'http://me:SECRET@h/x?access_token=SECRET', headers: {Authorization: Bearer SECRET, X-Api-Key: SECRET}}}\n",
+        "models: {extra: {api_key: sk-SECRET}}\n"
+        "search: {http: {url: 'http://h/x?access_token=SECRET', headers: {Authorization: Bearer SECRET, X-Api-Key: SECRET}}}\n",
     )
     code, out, err = call("config", "show", "--config", file)
     assert code == 0

@@ -269,7 +269,7 @@ def engines(monkeypatch):
 
     def use(*doubles):
         made = Engines(*doubles)
-        monkeypatch.setattr(wiring, "_engine", lambda name, *_: made(name))
+        monkeypatch.setattr(wiring, "make_engine", lambda name, *_: made(name))
         monkeypatch.setattr(app, "resolve_engines", lambda _: tuple(made.engines))
 
     return use

@@ -51,6 +51,12 @@ class AsyncEngine(Engine):
         self.closed += 1
 
 
+class StuckEngine(Engine):
+    def close(self):
+        super().close()
+        raise OSError("stuck")
+
+
 class BadEngine(Engine):
     async def prepare(self):
         raise ConfigError("nothing to search")
@@ -95,6 +101,14 @@ class TestOpened:
             async with parts([f"{HERE}:Engine", f"{HERE}:BadEngine"]).opened():
                 pytest.fail("it opened")
         assert [e.closed for e in Engine.made] == [1, 1]
+
+    async def test_one_that_cannot_be_closed_leaves_none_open(self):
+        with pytest.raises(OSError, match="stuck"):
+            async with parts(
+                [f"{HERE}:{kind}" for kind in ("Engine", "StuckEngine", "AsyncEngine")]
+            ).opened():
+                pass
+        assert [e.closed for e in Engine.made] == [1, 1, 1]
 
     async def test_closed_when_the_run_fails(self):
         with pytest.raises(ZeroDivisionError):

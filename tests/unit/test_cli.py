@@ -444,6 +444,22 @@ def test_a_row_fits_the_terminal_and_controls_nothing():
     assert _cut("abc", 0) == ""
 
 
+def test_messages_of_others_command_no_terminal(capsys):
+    """ESC, C1 and carriage returns of a service's message stop at every way out."""
+    warning = Event(Kind.WARNING, (), {"message": "no\x1b[2J\x9b1A\rkey\x07 für 大坝"})
+    said, out = [], io.StringIO()
+    Lines(said.append).emit(warning)
+    Lines(said.append).line("\x1b]0;x\x07")
+    live = Live(out, size=lambda: SIZE)
+    live.line(warning.data["message"])
+    commands._say("a\x1b[31mb\n\tc")
+    err = capsys.readouterr().err
+    assert said[0].endswith("warning: no [2J 1A key  für 大坝")
+    assert said[1] == " ]0;x "
+    assert out.getvalue().startswith("no [2J 1A key  für 大坝\n")
+    assert err == "a [31mb\n\tc\n"
+
+
 def test_a_terminal_gets_the_tree_and_a_dumb_one_lines(monkeypatch):
     def terminal(encoding="utf-8"):
         return SimpleNamespace(isatty=lambda: True, write=len, flush=int, encoding=encoding)
@@ -593,12 +609,16 @@ class Model:
     """A language model for the doctor."""
 
     error: Exception | None = None
+    closed = 0
 
     async def complete(self, prompt) -> Completion:
-        assert prompt.max_tokens == 1
+        assert prompt.max_tokens >= 256  # endpoints refuse less, reasoning models need more
         if self.error:
             raise self.error
         return Completion("y", "served")
+
+    async def close(self) -> None:
+        self.closed += 1
 
 
 class Engine:
@@ -606,6 +626,10 @@ class Engine:
 
     hits = (Source("u"),)
     error: Exception | None = None
+    closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
 
     async def search(self, _query, *, limit):
         assert limit == 1
@@ -660,6 +684,7 @@ def test_doctor_when_the_outside_fails(capsys, outside, error, says):
     assert code == 1
     assert f"fail model x: {says}" in out
     assert f"fail search engine wikipedia: {says}" in out
+    assert (outside.model.closed, outside.engine.closed) == (1, 1)
 
 
 def test_doctor_on_contradictions(capsys, outside):

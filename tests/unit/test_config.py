@@ -323,7 +323,6 @@ def test_gpt_researchers_variables():
             "STRATEGIC_LLM": "openai:plan",
             "RETRIEVER": "searx, duckduckgo,custom",
             "MAX_SEARCH_RESULTS_PER_QUERY": "7",
-            "OPENAI_BASE_URL": "http://127.0.0.1:1/v1",
             "SEARX_URL": "http://127.0.0.1:2",
             "TEMPERATURE": "0.4",
             "LANGUAGE": "english",
@@ -339,7 +338,7 @@ def test_gpt_researchers_variables():
         "openai:smart",
         "openai:plan",
     )
-    assert (models.temperature, models.base_url) == (0.4, "http://127.0.0.1:1/v1")
+    assert models.temperature == 0.4
     assert models.reasoning_effort is None
     assert config.search.engines == ("searxng", "ddgs", "http")
     assert config.search.results == 7
@@ -499,9 +498,36 @@ def test_a_secret_in_a_file_is_refused_and_not_shown(tmp_path, key):
 
 
 def test_passwords_in_addresses_are_masked():
-    config = load(arguments={"models.base_url": "http://me:secret@host/v1"})
-    assert config.dump()["models"]["base_url"] == "http://me:***@host/v1"
+    config = load(arguments={"models.extra": {"proxy": "http://me:secret@host/v1"}})
+    assert config.dump()["models"]["extra"] == {"proxy": "http://me:***@host/v1"}
     assert "secret" not in " ".join(shown(config))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"arguments": {"models.base_url": "http://me:secret@host/v1"}},
+        {"arguments": {"search": {"searxng": {"url": "https://secret@host/"}}}},
+        {"arguments": {"search": {"mine": {"url": "https://me:secret@host"}}}},
+        {"environ": {"SEARX_URL": "http://me:secret@host"}},
+        {"environ": {"RETRIEVER_ENDPOINT": "http://me:secret@host?x"}},
+    ],
+)
+@pytest.mark.parametrize("checked", [True, False])
+def test_passwords_in_addresses_are_refused_and_not_shown(settings, checked):
+    """They would reach events and reports: addresses are written down."""
+    with pytest.raises(ConfigError) as caught:
+        load_all(
+            **{"environ": {}, **settings}, **({"check": registry.check_engine} if checked else {})
+        )
+    assert "must not hold a user name or password" in str(caught.value)
+    assert "***@host" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_an_at_sign_elsewhere_in_an_address_is_fine():
+    config = load(arguments={"models.base_url": "http://host/@me/v1"})
+    assert config.models.base_url == "http://host/@me/v1"
 
 
 def test_digest_counts_what_changes_the_findings():
@@ -573,6 +599,56 @@ def test_another_address_of_a_provider():
     )
 
 
+def test_an_address_of_one_provider_is_not_anothers():
+    """A key goes to its own provider only."""
+    environ = {
+        "OPENAI_BASE_URL": "https://gw.example/v1",
+        "OPENAI_API_KEY": "o",
+        "GROQ_BASE_URL": "https://groq.example/v1",
+        "GROQ_API_KEY": "g",
+        "MISTRAL_API_KEY": "m",
+    }
+    chosen = models(
+        environ,
+        plugins=("mine",),
+        **{"models.reader": "groq:x", "models.writer": "gpt-x", "models.planner": "mistral:y"},
+    )
+    assert {role: (c.base_url, c.api_key) for role, c in chosen.items()} == {
+        "reader": ("https://groq.example/v1", "g"),
+        "writer": ("https://gw.example/v1", "o"),
+        "planner": ("https://api.mistral.ai/v1", "m"),
+    }
+    assert models(environ, plugins=("mine",), llm="mine:z")["writer"].base_url is None
+    assert models(environ, llm="groq:x", base_url="http://h/v1")["writer"].base_url == "http://h/v1"
+
+
+def test_the_address_in_the_environment_needs_no_provider():
+    environ = {"OPENAI_BASE_URL": "https://gw.example/v1", "OPENAI_API_KEY": "o"}
+    first = models(environ)["writer"]
+    assert (first.model, first.base_url, first.api_key) == (None, "https://gw.example/v1", "o")
+    named = models(environ, llm="qwen3:30b")["writer"]
+    assert (named.model, named.base_url, named.api_key) == (
+        "qwen3:30b",
+        "https://gw.example/v1",
+        "o",
+    )
+
+
+def test_addresses_in_the_environment_are_checked():
+    assert model_error({"OPENAI_BASE_URL": "localhost:80"}) == (
+        "environment OPENAI_BASE_URL = 'localhost:80': must be an http or https address"
+    )
+    message = model_error({"OLLAMA_BASE_URL": "http://me:secret@gpu/v1"}, llm="ollama:a")
+    assert message.startswith("environment OLLAMA_BASE_URL = 'http://***@gpu/v1': must not hold")
+
+
+def test_a_files_address_of_openai_is_pointed_elsewhere(tmp_path):
+    message = error(file=file(tmp_path, "OPENAI_BASE_URL: http://me:secret@h/v1"))
+    assert "unknown setting 'OPENAI_BASE_URL'" in message
+    assert "BASE_URL'?" in message
+    assert "secret" not in message
+
+
 def test_models_without_provider():
     """K9: with an address or a key it is clear whose; otherwise the message says how to write it."""
     assert models({"OPENAI_API_KEY": "k"}, llm="gpt-x")["writer"].model == "gpt-x"
@@ -619,21 +695,6 @@ def test_a_cost_cap_needs_a_price():
     assert "set models.prices" in model_error(key, llm="openai:x", max_cost=1)
     assert models(key, llm="openai:x", max_cost=1, prices={"x": [1, 2]})["writer"].prices == (1, 2)
     assert models(llm="ollama:x", max_cost=1)["writer"].prices == (0.0, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("url", "local"),
-    [
-        ("http://127.0.0.1:1/v1", True),
-        ("http://[::1]/", True),
-        ("http://10.1.2.3/", True),
-        ("http://gpu.local/", True),
-        ("https://api.openai.com/v1", False),
-        (None, False),
-    ],
-)
-def test_local_addresses(url, local):
-    assert resolve_module.is_local(url) is local
 
 
 @pytest.mark.parametrize("installed", [True, False])

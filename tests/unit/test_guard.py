@@ -27,6 +27,7 @@ from deep_research.core.ports import Completion, Prompt, Scope
 from deep_research.runtime.guard import Gate, Limits, Timeouts
 from deep_research.runtime.hits import fuse, usable
 from deep_research.runtime.permits import Permits
+from deep_research.testing import FakeReader, FakeSearch, virtual_time
 
 pytestmark = pytest.mark.looptime
 
@@ -496,6 +497,16 @@ async def test_a_page_that_cannot_be_read_is_told_and_paid_for(answer, kind, mes
     assert message in told["message"]
 
 
+async def test_a_page_that_stands_where_nothing_may_be_used_is_refused_and_not_saved():
+    saved = []
+    page = Page(Source("https://y.org/moved"), "text", "0" * 64)
+    bench = Bench(reader=Reader(page), save=saved.append, accept=lambda s: "//x." in s.url)
+    with pytest.raises(Refused, match=r"https://x.org/a: its text stands at https://y.org/moved"):
+        await bench.gate.read(Source("https://x.org/a"), bench.scope)
+    assert saved == []
+    assert [told["kind"] for told in bench.of(Kind.PAGE_FAILED)] == ["refused"]
+
+
 async def test_a_hanging_page_is_given_up(looptime):
     bench = Bench(reader=Reader(seconds=100))
     with pytest.raises(ProviderTimeout):
@@ -534,3 +545,31 @@ async def test_cancelling_readers_stops_the_reading():
         task.cancel()
     await asyncio.wait(tasks)
     assert len(asyncio.all_tasks()) == 1
+
+
+def test_an_engine_that_fails_beside_others_is_a_mishap_of_everyone_who_asked() -> None:
+    """Whoever asked first: the failure is data for each of them."""
+
+    class Broken:
+        name = "broken"
+
+        async def search(self, query: str, *, limit: int) -> list[Source]:
+            raise ProviderUnavailable("down")
+
+    async def main() -> list[Scope]:
+        gate = Gate(
+            llms={},
+            engines=[FakeSearch({"https://a.example/": "the Orla dam"}), Broken()],
+            reader=FakeReader({}),
+            emit=lambda _: None,
+            attempts=1,
+        )
+        scopes = [Scope((0,)), Scope((1,))]
+        for scope in scopes:
+            await gate.search("Orla dam", scope)
+        return scopes
+
+    scopes = virtual_time(main())
+    assert [[(f.kind, f.message, f.path) for f in s.mishaps] for s in scopes] == [
+        [("unavailable", "search with broken failed: down", (i,))] for i in (0, 1)
+    ]

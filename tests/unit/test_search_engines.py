@@ -161,11 +161,9 @@ class TestTavily:
         assert api.sent["payload"]["query"].endswith("seven")
 
     @pytest.mark.parametrize("key", [None, "", "  "])
-    async def test_a_missing_key_names_the_variable_and_asks_nobody(self, key):
-        api = Api([])
-        with pytest.raises(AuthFailed, match="set TAVILY_API_KEY"):
-            await TavilySearch(api, api_key=key).search("q", limit=3)
-        assert api.calls == []
+    def test_a_missing_key_names_the_variable(self, key):
+        with pytest.raises(ConfigError, match="set TAVILY_API_KEY"):
+            TavilySearch(Api([]), api_key=key)
 
     async def test_a_refused_key_names_the_variable_and_never_the_key(self):
         engine = TavilySearch(Api(AuthFailed("401")), api_key="tvly-secret")
@@ -207,6 +205,21 @@ class TestHttp:
         assert page.text == text
         assert page.source == a
         assert [engine.holds(s) for s in (a, b, c)] == [True, False, False]
+
+    async def test_the_first_text_of_a_page_stays_and_a_later_hit_without_it_is_no_error(self):
+        hit = {"url": "http://a.org/", "raw_content": "The dam\x1b[2J is\x00 high.\n"}
+        late = hit | {"raw_content": "Other."}
+        api = Api([hit])
+        engine = HttpSearch(api, url="http://h")
+        (a,) = await engine.search("dam", limit=3)
+        api.answers = [[{"url": "http://a.org/", "body": "short"}]]
+        (again,) = await engine.search("dam", limit=3)
+        api.answers = [[late]]
+        await engine.search("dam", limit=3)
+        assert a.snippet == "The dam[2J is high."
+        assert again.snippet == "short"
+        assert engine.holds(again)
+        assert (await engine.read(again)).text == "The dam[2J is high.\n"
 
     async def test_another_engines_hit_of_the_same_page_is_not_served(self):
         engine = HttpSearch(Api([{"url": "http://a.org/", "raw_content": "x"}]), url="http://h")

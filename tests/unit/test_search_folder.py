@@ -6,13 +6,20 @@ import os
 import sqlite3
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deep_research.core.errors import ConfigError, PageUnreadable, ProviderTimeout, Refused
+from deep_research.core.errors import (
+    ConfigError,
+    PageUnreadable,
+    ProviderTimeout,
+    ProviderUnavailable,
+    Refused,
+)
 from deep_research.core.model import Page, Source
 from deep_research.plugins.search import _index, folder
 from deep_research.plugins.search._passages import match_expression
@@ -403,11 +410,73 @@ class TestKeepingUp:
         first = engine(root, index=index)
         await first.prepare()
         await first.close()
-        monkeypatch.setattr(_index, "_SCHEMA_VERSION", 7)
+        monkeypatch.setattr(_index, "_version", lambda: 7)
         second = engine(root, index=index)
         assert await names(second, "needle") == ["a.txt"]
         assert read_by(second) == ["a.txt"]
         await second.close()
+
+    @pytest.mark.parametrize("changed", ["_installed", "resources"])
+    def test_other_libraries_or_readers_are_another_version(self, changed, monkeypatch, tmp_path):
+        (tmp_path / "web.py").write_text("other code")
+        others = {
+            "_installed": lambda name: f"{name} 99",
+            "resources": SimpleNamespace(files=lambda name: tmp_path),
+        }
+        now = _index._version.__wrapped__()
+        assert now == _index._version() < 2**31
+        monkeypatch.setattr(_index, changed, others[changed])
+        assert _index._version.__wrapped__() != now
+
+    def test_a_library_that_is_not_there_has_no_version(self):
+        assert _index._installed("no-such-library-anywhere") == ""
+
+    @pytest.mark.parametrize("named", [True, False])
+    async def test_a_damaged_index_is_said_and_left(self, docs, tmp_path, monkeypatch, named):
+        index = tmp_path / "c" / "folders" / "i.sqlite"
+        root = docs(a_txt="needle", b_txt="!")
+        first = engine(root, index=index)
+        await first.prepare()
+        await first.close()
+        with index.open("r+b") as file:  # behind the first page, which Index looks at to open it
+            file.seek(4096)
+            file.write(b"\xff" * (index.stat().st_size - 4096))
+        monkeypatch.setattr(FolderSearch, "_cache_file", lambda self: index)
+        second = engine(root, index=index if named else None)
+        assert await names(second, "needle") == ["a.txt"]
+        assert read_by(second) == ["a.txt", "b.txt"]
+        (place, why), (bad, reason) = second.problems
+        assert place == "index"
+        assert why.startswith("kept in memory for this run: ")
+        assert ("set search.folder.index" if named else "delete ") in why
+        assert why.endswith(str(index))
+        assert (Path(bad).name, reason) == ("b.txt", "broken inside")
+        await second.close()
+
+    async def test_an_index_that_fails_later_is_unavailable(self, docs):
+        made = engine(docs(a_txt="needle"))
+        (source,) = await made.search("needle", limit=1)
+        made._index._db.execute("DROP TABLE documents")
+        with pytest.raises(ProviderUnavailable, match="cannot be searched: no such table"):
+            await made.search("needle", limit=1)
+        with pytest.raises(ProviderUnavailable, match="cannot be read: no such table"):
+            await made.read(source)
+
+    async def test_documents_that_cannot_be_indexed_at_all(self, docs, monkeypatch):
+        def full(self, entries):
+            raise sqlite3.OperationalError("database or disk is full")
+
+        monkeypatch.setattr(_index.Index, "put", full)
+        with pytest.raises(
+            ProviderUnavailable, match="cannot be indexed: database or disk is full"
+        ):
+            await engine(docs(a_txt="needle")).prepare()
+
+    def test_a_transaction_that_sqlite_has_ended_fails_with_its_own_error(self):
+        index = _index.Index(None)
+        with pytest.raises(ZeroDivisionError), index._transaction() as db:
+            db.execute("ROLLBACK")
+            raise ZeroDivisionError
 
     async def test_no_place_to_write_keeps_the_index_in_memory(self, docs, tmp_path):
         (tmp_path / "file").write_text("")
@@ -436,7 +505,7 @@ class TestKeepingUp:
         with pytest.raises(ConfigError, match="FTS5"):
             await engine(docs(a_txt="x")).prepare()
         monkeypatch.setattr(_index, "_SCHEMA", "CREATE NONSENSE")
-        with pytest.raises(sqlite3.OperationalError):
+        with pytest.raises(ProviderUnavailable, match=r"cannot be indexed: near .NONSENSE."):
             await engine(docs(a_txt="x")).prepare()
 
     async def test_a_failed_change_leaves_the_index_as_it_was(self, docs):

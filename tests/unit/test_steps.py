@@ -30,6 +30,7 @@ from deep_research.core.model import (
     Shape,
     Source,
 )
+from deep_research.core.pipeline import Lesson
 from deep_research.core.ports import Completion, Prompt, Scope, Sentence
 from deep_research.steps.brief import make_brief
 from deep_research.steps.learn import ModelLearner, searchable
@@ -95,7 +96,20 @@ def number_of(prompt: Prompt, words: str) -> int:
 
 @pytest.mark.parametrize(
     ("said", "code"),
-    [("English", "en"), ("de", "de"), ("zh-CN", "zh"), ("Klingon?", "kl"), ("中文", "en")],
+    [
+        ("English", "en"),
+        ("de", "de"),
+        ("zh-CN", "zh"),
+        ("pt (Brazil)", "pt"),
+        ("German (Germany)", "de"),
+        ("Spanish (Mexico)", "es"),
+        ("Chinese (Simplified)", "zh"),
+        ("Brazilian Portuguese", "pt"),
+        ("Klingon?", "en"),
+        ("no idea", "en"),
+        ("中文", "en"),
+        ("", "en"),
+    ],
 )
 async def test_a_brief_keeps_the_question_and_reads_the_language(said: str, code: str) -> None:
     model = Model(
@@ -561,3 +575,22 @@ async def test_a_paraphrase_is_shown_with_its_sources_own_words() -> None:
     )
     await writer(model).write(BRIEF, Bank((Item(1, learning),), (), (learning,)), Scope())
     assert "(The source: It rises 87 metres above the river bed.)" in model.asked("section")[0]
+
+
+class Plain:
+    """A learner that needs no model."""
+
+    async def learn(self, node: ResearchNode, brief: Brief, pages: object, scope: Scope) -> Lesson:
+        return Lesson((), (Query("Brand works", "who"),))
+
+
+async def test_follow_ups_that_broke_off_are_made_up_for_by_the_pages() -> None:
+    def cut(prompt: Prompt) -> str:
+        n = number_of(prompt, "87 metres high")
+        return f'{{"learnings": [{{"text": "The Orla dam is 87 metres high.", "evidence": [{n}]}}], "follow'
+
+    lesson = await ModelLearner(Model(learn=cut), count, 3000, Plain()).learn(
+        node(), BRIEF, [DAM], Scope()
+    )
+    assert len(lesson.learnings) == 1
+    assert lesson.follow_ups == (Query("Brand works", "who"),)

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.core.urls import canonical, host, in_domains, join, normalise, same_page
+from deep_research.core.urls import (
+    canonical,
+    host,
+    in_domains,
+    is_private_host,
+    join,
+    normalise,
+    same_page,
+)
 
 HOSTILE = st.text(alphabet="htpsfile:/\\.@[]()%?#&=utm_ab1290xX\u3002é文 \t<>\"'", max_size=40).map(
     lambda x: f"http:{x}"
@@ -199,3 +207,29 @@ def test_domain_filters_for_special_cases() -> None:
     assert not in_domains("nonsense")
     assert not in_domains("https://a.org/", ["::no domain::"])
     assert in_domains("https://a.org/", ["b.org", "a.org"], ["c.org"])
+
+
+@pytest.mark.parametrize(
+    ("url", "own"),
+    [
+        ("http://localhost:11434/v1", True),
+        ("http://api.localhost/", True),
+        ("http://127.0.0.1:1/v1", True),
+        ("http://0x7f.1/", True),
+        ("http://[::1]:8080/v1", True),
+        ("http://[::ffff:10.0.0.1]/", True),
+        ("http://10.1.2.3/", True),
+        ("http://gpu.local./v1", True),
+        ("http://nas.lan/", True),
+        ("http://llm.corp.internal/", True),
+        ("http://ollama:11434/v1", False),
+        ("http://local/", False),
+        ("https://api.openai.com/v1", False),
+        ("http://127.0.0.1.example.org/", False),
+        ("http://8.8.8.8/v1", False),
+        ("localhost:1", False),
+    ],
+)
+def test_whose_host_it_is(url: str, own: bool) -> None:
+    """A name without a dot may be anyone's: whoever bills for it is not known."""
+    assert is_private_host(url) is own

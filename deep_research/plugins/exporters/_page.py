@@ -5,7 +5,7 @@ from typing import Final
 
 PAGE: Final = Template("""\
 <!DOCTYPE html>
-<html>
+<html lang="$language">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

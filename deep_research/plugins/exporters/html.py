@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from deep_research.core.report import Claim, Reference, Report, Support
+from deep_research.extractive.language import detect
 
 from ._page import PAGE
 from ._parts import marks_of, status_line, troubles
@@ -25,6 +26,7 @@ class HtmlExporter:
     def export(self, report: Report) -> bytes:
         """Return the file's bytes."""
         page = PAGE.substitute(
+            language=detect(report.body or report.question),
             title=escape(" ".join(report.question.split())),
             status=_paragraph("status", status_line(report)),
             notes="\n".join(_paragraph("note", note) for note in report.notes),

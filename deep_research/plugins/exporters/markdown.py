@@ -9,7 +9,9 @@ from deep_research.core.report import Reference, Report, RunStatus
 
 from ._parts import marks_of, status_line, troubles
 
-_MEANING = re.compile(r"([\\`*_\[\]<>])")
+# An underscore inside a word means nothing (https://spec.commonmark.org/0.31.2/#emphasis-and-strong-emphasis);
+# escaped, a name would be wrong where it is copied.
+_MEANING = re.compile(r"([\\`*\[\]<>]|(?<![^\W_])_|_(?![^\W_]))")
 
 
 class MarkdownExporter:

@@ -42,6 +42,7 @@ class Dialect:
         self._options = {k: v for k, v in options.items() if v is not None}
         self._format, self._role = _FORMATS[0], _ROLES[0]
         self._limit_name: str | None = limit_name
+        self._refused_limits: set[str] = set()
         self._most: int | None = None
 
     def request(self, prompt: Prompt, model: str, max_tokens: int) -> Request:
@@ -106,8 +107,10 @@ class Dialect:
             return True
         other = _LIMITS[1 - _LIMITS.index(name)]
         if self._limit_name == name:
+            self._refused_limits.add(name)
+            known = name == _LIMITS[0] or other in words
             # both refused: the provider's own limit has to do
-            self._limit_name = other if name == _LIMITS[0] or other in words else None
+            self._limit_name = other if known and other not in self._refused_limits else None
         return True
 
     def _learn_format(self, words: str, sent: Request) -> bool:

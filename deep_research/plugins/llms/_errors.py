@@ -54,6 +54,9 @@ _WAIT: Final = re.compile(
     r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)(ms|s\b| ?sec))?"
 )
 _GONE_QUOTA: Final = ("insufficient_quota", "billing_hard_limit", "credit balance is too low")
+_RAN_OUT: Final = re.compile(
+    r"could not finish the message because|(?:max_\w*tokens|output limit) (?:was|were) reached"
+)
 _PASSING: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY})
 _SHOWN: Final = 300
 
@@ -123,6 +126,15 @@ def overflow(refusal: Refusal) -> int | None:
     if status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return None
     return _limit(words) if _OVERFLOW.search(words) and "quota" not in words else None
+
+
+def ran_out(refusal: Refusal) -> bool:
+    """Tell whether a reasoning model used up the answer's length before it said anything.
+
+    OpenAI answers so with 400 instead of an empty answer that ends by 'length'. The words name
+    max_tokens, but no parameter is refused.
+    """
+    return refusal.status == HTTPStatus.BAD_REQUEST and bool(_RAN_OUT.search(refusal.words))
 
 
 def wait_asked(refusal: Refusal) -> float | None:

@@ -22,10 +22,11 @@ from deep_research.core.errors import (
 )
 from deep_research.core.ports import Completion, Prompt
 from deep_research.core.text import shorten
+from deep_research.core.urls import is_private_host
 from deep_research.runtime.tokens import count
 
 from ._dialect import Dialect, Request
-from ._errors import Refusal, translate
+from ._errors import Refusal, ran_out, translate
 from ._reply import Reply, read_error, read_reply, read_stream
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class OpenAILLM:
         self._prefix = ""
         self._model, self._key, self._key_name = model, (api_key or "").strip(_ROUND_KEYS), key_name
         self._timeout, self._context = timeout, context
-        free = (0.0, 0.0) if is_private(self._base_url) else None
+        free = (0.0, 0.0) if is_private_host(self._base_url) else None
         self._prices = prices if prices is not None else free
         options = {"temperature": temperature, "reasoning_effort": reasoning_effort}
         newer = urlsplit(self._base_url).hostname == urlsplit(OFFICIAL).hostname
@@ -121,7 +122,8 @@ class OpenAILLM:
         sent: Request = {}
         refusal = Refusal(0, "")
         for _ in range(_TRIES):
-            request = self._dialect.request(prompt, model, self._room(prompt))
+            room = self._room(prompt)
+            request = self._dialect.request(prompt, model, room)
             if request == sent:
                 break
             sent = request
@@ -130,6 +132,8 @@ class OpenAILLM:
                 self._dialect.ignored(sent, outcome.text)
                 return self._completion(outcome, prompt, model)
             refusal = outcome
+            if ran_out(refusal):
+                return self._completion(Reply("", "length", "", 0, room, ""), prompt, model)
             error = translate(refusal, self._who(model), self._key_name)
             if isinstance(error, ContextTooLong):
                 self._context = min(error.limit or 0, self._context or 10**9) or self._context
@@ -263,17 +267,6 @@ class OpenAILLM:
 
     def _who(self, model: str | None = None) -> str:
         return f"{model or self._model or 'model'} at {self._base_url}"
-
-
-def is_private(url: str) -> bool:
-    """Tell whether an address is one's own: loopback, a private network, a name without a dot."""
-    host = (urlsplit(url).hostname or "").rstrip(".")
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        own = (".local", ".localhost", ".internal", ".lan", ".home.arpa")
-        return "." not in host or host.endswith(own)
-    return address.is_private or address.is_loopback
 
 
 def _is_loopback(url: str) -> bool:

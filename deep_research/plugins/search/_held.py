@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from deep_research.core.errors import PageUnreadable
 from deep_research.core.model import Page, Source
+from deep_research.plugins.readers.document import seen
 
 from ._hits import items, web_address
 
@@ -41,12 +42,15 @@ class HeldPages:
         self._texts: dict[str, tuple[str, str]] = {}
 
     def keep(self, sources: Sequence[Source], texts: Iterable[tuple[str, str]]) -> None:
-        """Hold (URL, text) of the hits that became sources; markup is left to a reader."""
+        """Hold (URL, text) of the hits that became sources; markup is left to a reader.
+
+        The first text of an address stays: a page must not change between two who read it.
+        """
         wanted = {source.url for source in sources}
         at = self._clock().isoformat(timespec="seconds")
         for url, text in texts:
-            if url in wanted and text.strip() and not _is_markup(text):
-                whole = text[: self._max_chars].encode("utf-8", "replace").decode()
+            if url in wanted and url not in self._texts and text.strip() and not _is_markup(text):
+                whole = seen(text[: self._max_chars]).encode("utf-8", "replace").decode()
                 self._texts[url] = (whole, at)
 
     def holds(self, source: Source) -> bool:

@@ -15,6 +15,8 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib import metadata, resources
 from pathlib import Path
 from typing import Final, NamedTuple
 from unicodedata import unidata_version
@@ -28,9 +30,8 @@ from ._passages import passages, searchable
 
 _APPLICATION: Final = 0x44525331  # 'DRS1' marks our files
 _LAYOUT: Final = 1
-# Texts depend on the program, words on Python's Unicode tables: after a change of either, the index
-# is made anew.
-_SCHEMA_VERSION: Final = crc32(f"{_LAYOUT}|{unidata_version}|{__version__}".encode()) >> 1
+_READERS: Final = "deep_research.plugins.readers"
+_EXTRACTORS: Final = ("trafilatura", "lxml", "beautifulsoup4", "pypdf", "python-docx")
 _LOCK_SECONDS: Final = 60.0
 _SCHEMA: Final = """
 CREATE TABLE documents (
@@ -130,7 +131,7 @@ class Index:
             tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master")]
             if tables and application != _APPLICATION:
                 raise FileExistsError(f"{path} is a database of another program")
-            if version == _SCHEMA_VERSION:
+            if version == _version():
                 return
             for name in ("words", "passages", "documents"):
                 db.execute(f"DROP TABLE IF EXISTS {name}")
@@ -145,7 +146,7 @@ class Index:
                     "use another build of Python"
                 ) from error
             db.execute(f"PRAGMA application_id = {_APPLICATION}")
-            db.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
+            db.execute(f"PRAGMA user_version = {_version()}")
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -153,10 +154,11 @@ class Index:
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield self._db
+            self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # SQLite may have rolled back itself, on a full disk say
+                self._db.execute("ROLLBACK")
             raise
-        self._db.execute("COMMIT")
 
     def stamps(self) -> dict[str, Stamp]:
         """Return how each stored document looked when it was stored, by URL."""
@@ -216,6 +218,29 @@ class Index:
         marks = tuple((int(offset), str(label)) for offset, label in json.loads(row[5]))
         digest = hashlib.sha256(text.encode()).hexdigest()
         return Page(here, text, digest, row[3], row[4], marks)
+
+
+@cache
+def _version() -> int:
+    """Return what marks an index of today's making; one with another mark is made anew.
+
+    Texts depend on the readers' code and the libraries that it calls, words on Python's Unicode
+    tables. The mark fits `PRAGMA user_version`, a signed integer of 32 bits.
+    """
+    code = [f for f in resources.files(_READERS).iterdir() if f.name.endswith(".py")]
+    parts = [str(_LAYOUT), unidata_version, __version__]
+    parts += [_installed(name) for name in _EXTRACTORS]
+    parts += [
+        hashlib.sha256(f.read_bytes()).hexdigest() for f in sorted(code, key=lambda f: f.name)
+    ]
+    return crc32("|".join(parts).encode()) >> 1
+
+
+def _installed(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def _texts(db: sqlite3.Connection, document: int) -> list[tuple[int, str]]:

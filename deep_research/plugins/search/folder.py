@@ -12,7 +12,13 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from deep_research.core.errors import ConfigError, PageUnreadable, ProviderError, Refused
+from deep_research.core.errors import (
+    ConfigError,
+    PageUnreadable,
+    ProviderError,
+    ProviderUnavailable,
+    Refused,
+)
 from deep_research.core.model import Page, Source
 from deep_research.core.ports import PageReader
 from deep_research.core.text import shorten
@@ -71,13 +77,17 @@ class FolderSearch:
         """Return at most `limit` documents, best first; the snippet is the best passage.
 
         Raises:
+            ProviderUnavailable: The index cannot be searched.
             ConfigError: As `prepare`.
         """
         index = await self.prepare()
         expression = match_expression(query)
         if not expression:
             return []
-        hits = await asyncio.to_thread(index.search, expression, limit)
+        try:
+            hits = await asyncio.to_thread(index.search, expression, limit)
+        except sqlite3.Error as error:
+            raise ProviderUnavailable(f"folder: the index cannot be searched: {error}") from error
         return [
             Source(h.url, h.title, shorten(h.passage, _SNIPPET), self.name, rank, h.published)
             for rank, h in enumerate(hits)
@@ -93,6 +103,7 @@ class FolderSearch:
         Raises:
             Refused: The address is none of the given documents.
             PageUnreadable: It is no address at all.
+            ProviderUnavailable: The index cannot be read.
             ConfigError: As `prepare`.
         """
         try:
@@ -101,7 +112,10 @@ class FolderSearch:
             raise PageUnreadable(f"folder: {error}") from error
         index = await self.prepare()
         here = Source(url, source.title, source.snippet, self.name, source.rank, source.published)
-        page = await asyncio.to_thread(index.page, here)
+        try:
+            page = await asyncio.to_thread(index.page, here)
+        except sqlite3.Error as error:
+            raise ProviderUnavailable(f"folder: the index cannot be read: {error}") from error
         if page is None:
             raise Refused(f"folder: {url} is none of the given documents")
         return page
@@ -109,12 +123,21 @@ class FolderSearch:
     async def prepare(self) -> Index:
         """Bring the index up to date, once; further calls return at once.
 
+        An index file that is damaged, locked or full is left; `problems` says so, and the documents
+        are indexed in memory.
+
         Raises:
             ConfigError: A path is missing, or no file can be read.
+            ProviderUnavailable: They cannot be indexed in memory either.
         """
         async with self._preparing:
             if self._index is None:
-                self._index = await self._prepared()
+                try:
+                    self._index = await self._prepared()
+                except sqlite3.Error as error:
+                    raise ProviderUnavailable(
+                        f"folder: the documents cannot be indexed: {error}"
+                    ) from error
             return self._index
 
     async def close(self) -> None:
@@ -133,19 +156,30 @@ class FolderSearch:
             exclude=self._exclude,
             max_bytes=self._max_bytes,
         )
-        problems = list(found.problems)
-        index = await asyncio.to_thread(self._open, problems)
-        plan = await asyncio.to_thread(_plan, found, index.stamps(), problems)
+        index, noted = await asyncio.to_thread(self._open)
+        try:
+            problems = await self._updated(index, found)
+        except sqlite3.Error as error:
+            await asyncio.to_thread(index.close)
+            index, noted = Index(None), [self._in_memory(error)]
+            problems = await self._updated(index, found)
+        self.problems = [*found.problems, *noted, *problems]
+        if not index.count():
+            raise ConfigError(self._nothing())
+        return index
+
+    async def _updated(self, index: Index, found: Scan) -> list[tuple[str, str]]:
+        """Make `index` hold what was found; return (path, reason) of what cannot be used."""
+        problems: list[tuple[str, str]] = []
+        known = await asyncio.to_thread(index.stamps)
+        plan = await asyncio.to_thread(_plan, found, known, problems)
         await asyncio.to_thread(index.drop, plan.gone)
         await asyncio.to_thread(index.touch, plan.touched)
         for at in range(0, len(plan.fresh), _BATCH):
             batch = [await self._parsed(*file) for file in plan.fresh[at : at + _BATCH]]
             await asyncio.to_thread(index.put, batch)
         problems.extend((local_path(url), reason) for url, reason in index.problems())
-        self.problems = problems
-        if not index.count():
-            raise ConfigError(self._nothing())
-        return index
+        return problems
 
     def _nothing(self) -> str:
         where = ", ".join(repr(shown(path)) for path in self.paths)
@@ -155,17 +189,29 @@ class FolderSearch:
             f" ({reasons})" if reasons else ""
         )
 
-    def _open(self, problems: list[tuple[str, str]]) -> Index:
+    def _open(self) -> tuple[Index, list[tuple[str, str]]]:
         """Open the index file, or one in memory where no file can be had, and say so."""
         if self._where == IN_MEMORY:
-            return Index(None)
+            return Index(None), []
         try:
-            path = Path(self._where).expanduser() if self._where else self._cache_file()
+            path = self._file()
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return Index(path)
+            return Index(path), []
         except (OSError, RuntimeError, sqlite3.Error) as error:
-            problems.append(("index", f"kept in memory for this run: {error}"))
-            return Index(None)
+            return Index(None), [self._in_memory(error)]
+
+    def _in_memory(self, error: Exception) -> tuple[str, str]:
+        mend = ""
+        if isinstance(error, sqlite3.Error) and self._where != IN_MEMORY:
+            mend = "; if it happens again, " + (
+                f"set search.folder.index to another file than {shown(self._file())}"
+                if self._where
+                else f"delete {shown(self._file())}"
+            )
+        return "index", f"kept in memory for this run: {error}{mend}"
+
+    def _file(self) -> Path:
+        return Path(self._where).expanduser() if self._where else self._cache_file()
 
     def _cache_file(self) -> Path:
         parts = [os.path.abspath(Path(path).expanduser()) for path in self.paths]  # noqa: PTH100 - keeps links

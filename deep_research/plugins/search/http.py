@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from deep_research.core.errors import AuthFailed, ConfigError, ProviderError
 from deep_research.core.model import Page, Source
+from deep_research.plugins.readers.document import seen
 
 from ._api import Api
 from ._held import HeldPages, raw_texts
@@ -91,11 +92,13 @@ class HttpSearch:
         found = to_sources(
             answer, engine=self.name, limit=limit, include=self._include, exclude=self._exclude
         )
-        texts = dict(raw_texts(answer, engine=self.name))
+        texts: dict[str, str] = {}
+        for url, whole in raw_texts(answer, engine=self.name):
+            texts.setdefault(url, seen(whole))
         self._held.keep(found, texts.items())
         return [
             replace(source, snippet=best_passage(texts[source.url], text))
-            if self._held.holds(source)
+            if source.url in texts and self._held.holds(source)
             else source
             for source in found
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from deep_research.core.errors import AuthFailed
+from deep_research.core.errors import AuthFailed, ConfigError
 from deep_research.core.model import Page, Source
 
 from ._api import Api
@@ -36,6 +36,9 @@ class TavilySearch:
         include_domains: Keep results of these domains only.
         exclude_domains: Drop results of these domains.
         timeout: Seconds for one request.
+
+    Raises:
+        ConfigError: The key is missing; names TAVILY_API_KEY.
     """
 
     name = "tavily"
@@ -54,10 +57,12 @@ class TavilySearch:
         exclude_domains: Sequence[str] = (),
         timeout: float = 30.0,
     ) -> None:
+        self._key = (api_key or "").strip()
+        if not self._key:
+            raise ConfigError(f"tavily: no key; set {KEY_NAME} in the environment")
         base = url.strip().rstrip("/")
         self._url = base if base.endswith("/search") else f"{base}/search"
         self._http, self._timeout = http, timeout
-        self._key = (api_key or "").strip()
         self._include, self._exclude = tuple(include_domains), tuple(exclude_domains)
         self._raw = raw_content
         self._held = HeldPages(self.name)
@@ -75,13 +80,11 @@ class TavilySearch:
         """Return at most `limit` hits, best first.
 
         Raises:
-            AuthFailed: The key is missing or refused; names TAVILY_API_KEY.
+            AuthFailed: The key is refused; names TAVILY_API_KEY.
         """
         text = cut(query, _QUERY_LIMIT)
         if not text:
             return []
-        if not self._key:
-            raise AuthFailed(f"tavily: no key; set {KEY_NAME}")
         body = {"query": text, "max_results": max(1, min(limit, _MOST_RESULTS)), **self._options}
         try:
             answer = await self._http.post_json(

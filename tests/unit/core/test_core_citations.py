@@ -123,7 +123,9 @@ def test_what_a_model_writes_as_a_citation_is_none(kit: Any) -> None:
         ("See <https://a.example/x>.", "See <https://a.example/x>."),
         ("See https://b.example/.", "See."),
         ("![alt](https://a.example/i.png) image", "alt image"),
-        ("plain [text] and a[i]", "plain [text] and a[i]"),
+        ("plain [text] and a[i]", "plain (text) and a(i)"),
+        ("x [ 7 ] y [S3] ［7］", "x ( 7 ) y (S3) (7)"),
+        ("[Source](//evil.example 'x')", "(Source)(//evil.example 'x')"),
     ],
 )
 def test_an_address_stays_only_if_it_is_quoted(text: str, expected: str) -> None:

@@ -252,3 +252,12 @@ def test_if_nothing_carries_the_text_the_sentences_speak_for_themselves(kit: Any
 def test_another_language_is_judged_by_numbers_and_names(sentence: str, judged: Support) -> None:
     quote = "The Orla tower is 30 metres high; it was built in 1921 by Ann Stone, who lived there."
     assert support(sentence, [quote])[0] is judged
+
+
+def test_a_copied_text_is_bound_to_the_words_it_copies(kit: Any) -> None:
+    """Across sentences, in other dashes and spacing; a few words prove nothing."""
+    pool = excerpts(kit, "Iron melts at 1811 kelvin. It boils at 3134 kelvin.", "Tin is soft.")
+    (found,) = grounded("melts at  1811 kelvin. It boils at 3134", [], pool, "")
+    assert [e.quote for e in found.evidence] == ["melts at 1811 kelvin. It boils at 3134"]
+    (short,) = grounded("Tin is", [], pool, "")
+    assert [e.quote for e in short.evidence] == ["Tin is soft."]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.core.merge import fit, merge, years
+from deep_research.core.merge import fit, merge
 from deep_research.core.model import Findings, Learning, Query, ResearchNode
 
 
@@ -188,7 +188,3 @@ def test_fitting_keeps_limit_and_order(sizes: list[tuple[int, bool]], limit: int
     kept = fit(learnings, limit, words)
     assert sum(words(x.text) for x in kept) <= limit
     assert list(kept) == [x for x in learnings if x in kept]
-
-
-def test_years_are_read_from_a_text() -> None:
-    assert years("From 1592 to 2023, not 3000 or 12345.") == [1592, 2023]

@@ -128,7 +128,8 @@ def test_no_more_pages_than_the_budget_pays(virtual: Any, kit: Any) -> None:
     outside = kit.FakeOutside({"a": hits(*urls)}, {})
     found, _, _ = investigate(virtual, kit, outside, "a", per_query=4, budget=Budget({"pages": 3}))
     assert len(outside.asked_for) == 3
-    assert {f.kind for f in found.failures} == {"unavailable"}
+    assert [f.kind for f in found.failures] == ["budget", *["unavailable"] * 3, "budget"]
+    assert "1 of 4 pages not read" in found.failures[0].message
 
 
 def test_the_same_text_at_two_addresses_is_one_page(virtual: Any, kit: Any) -> None:
