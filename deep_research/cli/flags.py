@@ -103,7 +103,7 @@ def settings_of(command: click.Command, flags: Mapping[str, Any]) -> Config:
     from deep_research import config, registry
 
     keys = {p.name: p.key for p in command.params if isinstance(p, Setting)} | {"llm": "llm"}
-    if not (flags["llm"] or "none").strip():
+    if flags["llm"] is not None and not flags["llm"].strip():
         raise ConfigError(f"--llm {flags['llm']!r}: name a model as provider:model, or 'none'")
     given: dict[str, Any] = {}
     for parameter, key in keys.items():

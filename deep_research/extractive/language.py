@@ -89,8 +89,14 @@ def detect(text: str) -> str:
 
 
 def _said(text: str) -> frozenset[str]:
-    """Return the folded words outside names, and the pairs of them that `_SMALL` joins by '_'."""
+    """Return the folded words outside names, and the pairs of them that `_SMALL` joins by '_'.
+
+    A question's first word has its capital anyway: alone it is no name.
+    """
+    opening = len(text) - len(text.lstrip(" \"'¿¡"))
     for name in names.find(text):
+        if name.start == opening and " " not in name.text:
+            continue
         text = text[: name.start] + "." * (name.end - name.start) + text[name.end :]
     said = [fold(w) for w in words(text)]
     return frozenset((*said, *map("_".join, zip(said, said[1:], strict=False))))

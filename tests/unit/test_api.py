@@ -86,6 +86,39 @@ class TestOneLine:
         assert ended == [True]
 
 
+class TestMisspelt:
+    @pytest.mark.parametrize(
+        ("given", "says"),
+        [
+            ({"on_progres": print}, "unknown setting 'on_progres'; did you mean 'on_progress'?"),
+            ({"tones": "dry"}, "did you mean 'tone'?"),
+            ({"on_evnt": print}, "did you mean 'on_event'?"),
+            ({"bredth": 2}, "did you mean 'breadth'?"),
+            ({"search": "wikipedia"}, "engines are named by engines='wikipedia'"),
+        ],
+    )
+    async def test_the_nearest_name(self, given, says):
+        with pytest.raises(ConfigError) as caught:
+            await deep_research.research(QUESTION, **given)
+        assert says in str(caught.value)
+
+    def test_progress_belongs_to_the_research(self):
+        with pytest.raises(ConfigError, match="an argument of conduct_research"):
+            DeepResearcher(QUESTION, on_progress=print)
+
+    def test_a_setting_that_resembles_an_argument_is_a_setting(self):
+        made = DeepResearcher(QUESTION, **{"report-type": "deep"})
+        assert "report-type has no meaning here" in made.config.warnings[0]
+
+    async def test_a_listener_that_raises_is_named(self, docs, caplog):
+        def my_listener(_progress):
+            raise RuntimeError("mine")
+
+        await deep_research.research(QUESTION, docs=docs, on_progress=my_listener)
+        assert "my_listener" in caplog.text
+        assert "_LateProgress" not in caplog.text
+
+
 class TestTwoSteps:
     async def test_every_getter_has_its_type_in_every_phase(self, docs):
         researcher = DeepResearcher(QUESTION, docs=docs)

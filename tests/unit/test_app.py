@@ -121,10 +121,10 @@ class TestModels:
     def test_what_a_person_set_must_be_known(self):
         """Somebody else's plugin need not know what ours does, but a set option is never lost."""
         choice = ModelChoice(f"{HERE}:Model", "m", base_url="http://x", api_key="k")
-        assert wiring._model(choice, settings()).model == "m"
-        assert wiring._model(choice, settings(temperature=0.5)).temperature == 0.5
+        assert wiring.make_model(choice, settings()).model == "m"
+        assert wiring.make_model(choice, settings(temperature=0.5)).temperature == 0.5
         with pytest.raises(ConfigError, match="reasoning_effort"):
-            wiring._model(choice, settings(**{"models.reasoning_effort": "low"}))
+            wiring.make_model(choice, settings(**{"models.reasoning_effort": "low"}))
 
     async def test_one_object_for_roles_with_one_model(self, monkeypatch):
         made = []
@@ -144,12 +144,12 @@ class TestModels:
 
 class TestEngines:
     async def test_key_by_the_engines_name(self):
-        engine = wiring._engine("tavily", settings(), http=None)
+        engine = wiring.make_engine("tavily", settings(), http=None)
         assert engine._key == "tk" or "tk" in str(vars(engine))
 
     async def test_options_of_its_own_section(self):
         config = settings(**{"search.folder.index": ":memory:", "docs": ["a", "b"]})
-        engine = wiring._engine("folder", config, http=None)
+        engine = wiring.make_engine("folder", config, http=None)
         assert engine.paths == ("a", "b")
         assert engine._where == ":memory:"
 

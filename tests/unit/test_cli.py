@@ -86,6 +86,10 @@ class FakeRun:
         if self.stopped and self.wait != "stubborn":
             self.stopped.set()
 
+    async def check(self) -> None:
+        if self.question == "Cannot?":
+            raise ConfigError("docs: no such folder")
+
     async def execute(self) -> Report:
         self.stopped = asyncio.Event()
         for event in EVENTS:
@@ -217,7 +221,11 @@ def test_a_file_and_warnings_of_it(capsys, tmp_path):
         (["--config", "no.yaml"], "no.yaml: there is no such configuration file"),
         (["--preset", "quik"], "did you mean 'quick'?"),
         (["--bredth", "3"], "No such option '--bredth'"),
-        (["more"], "unexpected extra argument"),
+        (["was", "it"], "Got unexpected extra arguments (was it)"),
+        (["was", "it"], "; put the question in quotes"),
+        (["--planner", "tre"], "did you mean 'tree'?"),
+        (["--llm", " "], "--llm ' ': name a model as provider:model, or 'none'"),
+        (["--set", "search=wikipedia"], "engines are named by search.engines"),
         (["-w"], "a question that begins with '-' comes last, behind ' -- '"),
     ],
 )
@@ -234,6 +242,25 @@ def test_no_command_is_answered_with_the_help(capsys, arguments):
     code, out, err = call(capsys, *arguments)
     assert (code, out) == (2, "")
     assert err.startswith("Usage: deep-research")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["Why so?"], 'A question is researched by: deep-research run "Why so?"'),
+        (["how", "was", "it", "--depth", "2"], 'deep-research run "how was it"'),
+        (["shw", "r1"], "No such command 'shw'"),
+        (["show", "r1", "r2"], "Got unexpected extra argument (r2)"),
+        (["--no-such"], "No such option"),
+    ],
+)
+def test_a_question_without_the_command(capsys, arguments, says):
+    code, out, err = call(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert says in err
+    assert ("A question is researched by" in err) is ("run" in says)
+    assert "put the question in quotes" not in err
+    assert len(err.splitlines()) == 1
 
 
 def test_what_cannot_be_seen_is_no_part_of_a_question(capsys):
@@ -267,6 +294,12 @@ def test_dry_run_spends_nothing(capsys):
     assert out.startswith("at most 13 queries, ")
     assert "10 pages" in out
     assert out.endswith("(limited by: pages)\n")
+
+
+def test_dry_run_refuses_what_a_run_refuses(capsys):
+    for flag in ("--dry-run", "--approve"):
+        code, out, err = call(capsys, "run", "Cannot?", flag)
+        assert (code, out, err) == (2, "", "error: docs: no such folder\n")
 
 
 def test_dry_run_with_a_model(capsys, monkeypatch):
@@ -384,7 +417,10 @@ def test_the_live_tree():
     assert "└── " in text
     stays = out.getvalue()
     assert "warning: one engine rests\n" in stays
-    assert "complete (depth): 2/3 queries" in stays.rpartition("one engine rests")[2]
+    assert (
+        "complete (depth): 2/3 queries, 1 pages, 2 learnings, 0 s; 1 page could not be read"
+        in stays.rpartition("one engine rests")[2]
+    )
     assert drawn(out) == "", "the tree is wiped away at the end"
 
 
@@ -550,8 +586,27 @@ def test_runs(capsys, saved):
     assert code == 0
     assert lines[0].startswith("r2  unreadable")
     assert lines[1].split() == ["r1", "partial", "Why?"]
-    assert lines[2].startswith("r0  no report")
+    assert lines[2] == "r0  no report      (it is running, or was cut off)"
     assert len(lines) == 3
+
+
+@pytest.mark.parametrize(
+    ("events", "says"),
+    [
+        ("", "it is running, or was cut off"),
+        ('{"data": {"status": "cancelled"}}\n', "interrupted twice"),
+        ('{"data": {"stat', "it is running, or was cut off"),
+        ('{"data": {"query": "x"}}\n', "it is running, or was cut off"),
+        ("7", "it is running, or was cut off"),
+    ],
+)
+def test_a_run_without_a_report(capsys, saved, events, says):
+    folder = saved.parent / "r4"
+    folder.mkdir()
+    (folder / "events.jsonl").write_text(events)
+    code, _, err = call(capsys, "show", "r4")
+    assert code == 2
+    assert err == f"error: run 'r4' has no report: {says}; see runs/r4/events.jsonl\n"
 
 
 def test_no_runs(capsys):
@@ -563,7 +618,7 @@ def test_runs_that_cannot_be_shown(capsys, saved, monkeypatch):
         "error: there is no run 'nope'; `deep-research runs` lists those below ./runs\n"
     )
     (saved.parent / "r3").mkdir()
-    assert "run 'r3' has no report.json: it has not ended" in call(capsys, "show", "r3")[2]
+    assert "run 'r3' has no report: it is running" in call(capsys, "show", "r3")[2]
     (saved / "report.json").write_text("{")
     code, _, err = call(capsys, "show", "r1")
     assert code == 2
@@ -601,7 +656,7 @@ def test_plugins(capsys, monkeypatch):
     def missing(kind, name):
         raise ConfigError(f"{kind} {name} needs more")
 
-    monkeypatch.setattr("deep_research.registry.plugin", missing)
+    monkeypatch.setattr("deep_research.registry.usable", missing)
     assert "exporters json needs more" in call(capsys, "plugins")[1]
 
 
@@ -720,7 +775,8 @@ def test_doctor_on_python_extras_and_a_folder_that_refuses(capsys, monkeypatch, 
         assert code == 1
         assert "is too old; 3.11 or newer is needed" in out
         assert "cannot be written to (Permission denied): choose -o DIR" in out
-        assert ("pip install 'deep-research[ddgs]'" in out) is (found is None)
+        missing = "note extra ddgs is not installed: pip install 'deep-research[ddgs]'"
+        assert (missing in out) is (found is None)
 
 
 # --- processes ---------------------------------------------------------------

@@ -295,6 +295,37 @@ def test_options_of_engines_are_fitted_to_the_class():
     assert options == {"url": "http://x", "categories": ["a", "b"], "timeout": 3.0, "safesearch": 1}
 
 
+class Notes:
+    """An engine that is named as 'module:Class'."""
+
+    def __init__(self, *, shelf: str = "main") -> None:
+        self.shelf = shelf
+
+
+@pytest.mark.parametrize("module", ["my_engine", "my.Pack-age.engine"])
+def test_options_of_an_engine_named_by_its_class(monkeypatch, tmp_path, module):
+    """Flags, arguments and files keep the name's case, and dots inside it."""
+    monkeypatch.setattr(registry, "plugin", lambda *_: Notes)
+    monkeypatch.setattr(registry, "address", lambda _, name: name)
+    name = f"{module}:Notes.Inner"
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump({"SEARCH": {name: {"shelf": "b"}}}))
+    for made in (
+        load_all(flags={f"Search.{name}.shelf": "b"}, environ={}, check=registry.check_engine),
+        load_all(arguments={"search": {name: {"shelf": "b"}}}, environ={}),
+        load_all(file=tmp_path / "c.yaml", environ={}),
+    ):
+        assert made.search.options(name) == {"shelf": "b"}
+    with pytest.raises(ConfigError, match=f"unknown setting '{name}.shelf'"):
+        load_all(arguments={f"{name}.shelf": "b"}, environ={})
+
+
+def test_an_engine_in_place_of_the_section():
+    with pytest.raises(ConfigError, match="engines are named by engines='wikipedia'"):
+        load_all(arguments={"search": "wikipedia"}, environ={})
+    with pytest.raises(ConfigError, match=r"not a value \(3\)$"):
+        load_all(arguments={"tree": 3}, environ={})
+
+
 def test_wrong_options_of_engines():
     assert error(arguments={"search": {"searxng": {"ulr": "x"}}}).startswith(
         "argument: search.searxng.ulr: search engine 'searxng' has no option 'ulr'"

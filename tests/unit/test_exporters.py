@@ -111,6 +111,27 @@ def report(**changes) -> Report:
 # --- golden files -----------------------------------------------------------
 
 
+def test_names_can_be_copied_and_mean_nothing():
+    """CommonMark: an underscore inside a word begins no emphasis, at its edge it may."""
+    note = "set network.allow_hosts, TAVILY_API_KEY and _x_, not *y*"
+    made = Report("r", "Q?", RunStatus.COMPLETE, "", notes=(note,))
+    text = MarkdownExporter().export(made).decode()
+    assert "*set network.allow_hosts, TAVILY_API_KEY and \\_x\\_, not \\*y\\**" in text
+
+
+@pytest.mark.parametrize(
+    ("body", "question", "code"),
+    [
+        ("Die Uhr ist in der Stadt und das ist gut.", "Why?", "de"),
+        ("", "時計とは何ですか", "ja"),
+        ("", "", "en"),
+    ],
+)
+def test_the_page_says_its_language(body, question, code):
+    made = Report("r", question, RunStatus.COMPLETE, "", body=body)
+    assert f'<html lang="{code}">' in HtmlExporter().export(made).decode()
+
+
 @pytest.mark.parametrize("exporter", [JsonExporter(), MarkdownExporter(), HtmlExporter()])
 def test_golden(exporter):
     """Any change of a format is seen. UPDATE_GOLDEN=1 writes the files anew."""

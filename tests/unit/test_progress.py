@@ -276,6 +276,13 @@ def test_counts_of_a_run():
     assert progress.event.kind is Kind.NODE_FAILED
 
 
+def test_never_more_queries_done_than_planned():
+    """A refused key ends the question before it begins."""
+    failed = Event(Kind.NODE_FAILED, (), {"kind": "auth_failed", "message": "no"})
+    progress = Tally().add(failed)
+    assert (progress.completed_queries, progress.total_queries) == (1, 1)
+
+
 def test_an_unknown_price_is_never_zero():
     tally = Tally()
     assert tally.add(llm(cost=5)).usage.cost == 5

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from types import ModuleType
 from typing import Literal
+from unittest.mock import Mock
 
 import pytest
 
@@ -107,6 +108,31 @@ def test_what_cannot_be_imported(here):
     assert "there is no module 'no_such_module'" in error("search", "no_such_module:X", {})
     assert f"{here} has no 'Nothing'" in error("search", f"{here}:Nothing", {})
     assert f"{here}:number cannot be called" in error("search", f"{here}:number", {})
+
+
+def test_a_module_in_the_working_folder(tmp_path, monkeypatch):
+    """As from a console script, whose path lacks the folder; the path is left as it was."""
+    (tmp_path / "mine_is_here.py").write_text("class Notes: pass\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
+    before = list(sys.path)
+    assert registry.plugin("search", "mine_is_here:Notes").__name__ == "Notes"
+    assert f"no module 'mine_is_not' in {tmp_path} or" in error("search", "mine_is_not:Notes", {})
+    assert sys.path == before
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_plugin_whose_extra_is_missing_cannot_be_used(monkeypatch, installed):
+    """It imports its package only when it is made; the extra called like it says what that is."""
+    if not installed:
+        missing = Mock(side_effect=metadata.PackageNotFoundError("deep-research"))
+        monkeypatch.setattr(metadata, "requires", missing)
+    else:
+        monkeypatch.setattr(metadata, "requires", lambda _: ["a>1", "ddgs>=9; extra == 'ddgs'"])
+    monkeypatch.setattr(registry, "find_spec", lambda _: None)
+    with pytest.raises(ConfigError, match=r"'ddgs': pip install 'deep-research\[ddgs\]'"):
+        registry.usable("search", "ddgs")
+    assert registry.usable("search", "folder").endswith(":FolderSearch")
 
 
 def test_a_missing_package_names_the_extra(tmp_path, monkeypatch):
