@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import inspect
 import logging
 import sys
@@ -14,7 +13,7 @@ from typing import Any, Final
 
 from .app import Run
 from .config import load
-from .config.names import keys_of, normal
+from .config.arguments import check_names
 from .core.errors import ConfigError, DeepResearchError
 from .core.events import Event
 from .core.model import Learning
@@ -73,7 +72,7 @@ class DeepResearcher:
             raise ConfigError(
                 f"report_type = {report_type!r}: must be one of {', '.join(REPORT_TYPES)}"
             )
-        _check_names(settings)
+        check_names(settings, [*inspect.signature(DeepResearcher).parameters][1:-1])
         preset = settings.pop("preset", None)
         arguments = {**settings, **_from_headers(headers or {})}
         if paths := _paths(docs):
@@ -255,27 +254,6 @@ class _LateProgress:
 
     def flush(self) -> object:
         return self._callback.flush() if self._callback else None
-
-
-def _check_names(settings: Mapping[str, object]) -> None:
-    """Say which argument a misspelt one was meant to be; settings are looked at when they load."""
-    mine = [*list(inspect.signature(DeepResearcher).parameters)[1:-1], "preset"]
-    for name in settings:
-        if name == "on_progress":
-            raise ConfigError(
-                "on_progress is an argument of conduct_research(), research() and run()"
-            )
-        near = difflib.get_close_matches(name, [*mine, "on_progress"], n=1, cutoff=0.8)
-        if near and name not in mine and not _is_setting(name):
-            raise ConfigError(f"argument: unknown setting {name!r}; did you mean {near[0]!r}?")
-
-
-def _is_setting(name: str) -> bool:
-    try:
-        keys_of(normal(name))
-    except KeyError:
-        return False
-    return True
 
 
 def _lines() -> Sink:

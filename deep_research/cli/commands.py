@@ -5,12 +5,10 @@ Nothing heavy is imported until a command needs it: `--help` answers at once.
 
 from __future__ import annotations
 
-import difflib
 import logging
 import os
 import sys
 from collections.abc import Sequence
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -20,6 +18,7 @@ from deep_research.core.errors import ConfigError, DeepResearchError
 from deep_research.version import __version__
 
 from .flags import BUDGET, RESEARCH, SOURCES, flag, settings_of
+from .usage import Commands, usage
 
 if TYPE_CHECKING:
     from deep_research.core.report import Report
@@ -35,27 +34,8 @@ USAGE: Final = 2
 INTERRUPTED: Final = 130
 
 
-class _Commands(click.Group):
-    """The commands; who leaves `run` out is told so."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            question = " ".join(takewhile(lambda word: not word.startswith("-"), args))
-            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
-            if question and (not near or question.count(" ") > 1 or "?" in question):
-                raise click.UsageError(
-                    f'{error.message} A question is researched by: deep-research run "{question}"',
-                    ctx,
-                ) from error
-            raise
-
-
 @click.group(
-    cls=_Commands,
+    cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="deep-research")
@@ -276,7 +256,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     try:
         result = cli.main(arguments, prog_name="deep-research", standalone_mode=False)
     except click.UsageError as error:
-        _say(_usage(error))
+        _say(usage(error))
         return USAGE
     except ConfigError as error:
         _say(f"error: {error}")
@@ -295,18 +275,3 @@ def _words(error: Exception) -> str:
         return str(error)
     at = f"{error.filename}: " if error.filename else ""
     return f"{at}{error.strerror or error}"
-
-
-def _is_run(error: click.UsageError) -> bool:
-    return error.ctx is not None and error.ctx.command is run
-
-
-def _usage(error: click.UsageError) -> str:
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        return error.format_message()
-    where = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
-    if isinstance(error, click.NoSuchOption) and not error.option_name.startswith("--"):
-        where += "; a question that begins with '-' comes last, behind ' -- '"
-    if error.message.startswith("Got unexpected extra argument") and _is_run(error):
-        where += "; put the question in quotes"
-    return f"error: {error.format_message().removesuffix('.')}{where}"

@@ -219,9 +219,7 @@ class ReportSettings(_Section):
     """What is written."""
 
     formats: Texts = _setting(
-        ("md", "json"),
-        "File formats besides report.md and report.json, which are always written.",
-        timing=True,
+        (), "Formats besides report.md and report.json, which are always written.", timing=True
     )
     tone: str = _setting("", "Tone of the report, in a word or two.")
     language: Language | None = _setting(

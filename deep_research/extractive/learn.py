@@ -19,6 +19,7 @@ from . import names
 from .bridges import Passage, bridges
 from .focus import anchors, focus_of, follow_up, name_in, settled, titles_of
 from .question import analyse
+from .relevance import fits
 
 _PER_ANCHOR: Final = 2  # pages that carry the very name; more are namesakes
 _STRANGERS: Final = 2  # pages read although they do not show the name
@@ -99,8 +100,14 @@ class ExtractiveLearner:
     async def learn(
         self, node: ResearchNode, brief: Brief, pages: Sequence[Page], scope: Scope
     ) -> Lesson:
-        """Quote the sentences that fit query and question best; follow the names they lead to."""
+        """Quote the sentences that fit query and question best; follow the names they lead to.
+
+        As long as nothing is known, pages that are about something else teach nothing.
+        """
         del scope
+        asked = node.query.texts if node.path else (brief.question,)
+        if not (node.known or any(fits(analyse(text), pages) for text in asked)):
+            return Lesson()
         focus = focus_of(node, brief, titles_of(pages))
         excerpts = _ranked(pages, node, brief, focus)
         learnings = tuple(
@@ -111,7 +118,7 @@ class ExtractiveLearner:
 
     def _best(self, excerpts: Sequence[Excerpt], known: set[str]) -> list[Excerpt]:
         """The best sentences that are prose, not known, and do not say the same as a better one."""
-        fitting = [e for e in excerpts if e.score > 0 and not _NOT_PROSE.search(e.text)]
+        fitting = [e for e in excerpts if e.score > 0 and _may_tell(e.text)]
         usable = [e for e in fitting if _is_prose(e.text)] or fitting
         order = sorted(range(len(usable)), key=lambda i: (-usable[i].score, i))
         chosen: list[int] = []
@@ -192,7 +199,12 @@ def _is_prose(text: str) -> bool:
     """A whole sentence: no heading, table row, question, menu or scrap."""
     shortest = _SHORTEST_CJK if _CJK.search(text) else _SHORTEST
     whole = shortest <= len(text) <= _LONGEST and bool(_CLOSED.search(text))
-    return whole and not text[0].islower() and not _NOT_PROSE.search(text)
+    return whole and not text[0].islower() and _may_tell(text)
+
+
+def _may_tell(text: str) -> bool:
+    """No heading, table row, question or menu; what shouts is a heading, unless it names a value."""
+    return not _NOT_PROSE.search(text) and (not text.isupper() or ":" in text)
 
 
 def _plain(excerpt: Excerpt) -> str:

@@ -27,10 +27,10 @@ _GENERIC: Final = frozenset(
 """Words that stand on pages about anything."""
 _WINDOW: Final = 3000  # characters: a book holds any word, a passage does not
 _TRUNK: Final = 5  # letters that two forms of one word share at least
-_ENDING: Final = 3  # letters that an ending has at most
-_PART: Final = 1.5  # words of the question, by weight, that one passage has to show; of long ones
-_LEAST, _MOST = 0.2, 0.6  # less and of short ones more, as shares
-_UNNAMED: Final = 0.8  # share that is asked for if no page shows any of the question's names
+_LONG_WORD: Final = 9  # letters from which an ending of two may differ, not of one
+_PART: Final = 1.5  # words of the question, by weight, that one passage has to show
+_UNNAMED: Final = 4.0  # the same where none of the question's names is shown
+_LEAST, _MOST = 0.2, {_PART: 0.6, _UNNAMED: 0.8}  # bounds of the same, as shares of the weight
 _FLOOR: Final = 0.5  # weight of a word that all passages have; one that none has weighs 1
 
 
@@ -49,18 +49,19 @@ def fits(question: Question, pages: Sequence[Page]) -> bool:
     that is only mentioned has to come with the question's other words.
     """
     named = _names(question)
-    titles = {k for page in pages for k in names.title_keys(page.source.title)}
-    if any(k in titles for k in named):
+    titles = [names.key(page.source.title) for page in pages]
+    if any(names.within(k, title) for k in named for title in titles):
         return True
     passages = [p for page in pages for p in _passages(page)]
-    shown = [p for p in passages if any(names.within(k, p.key) for k in named)]
     asked = _asked(question)
-    others = [t for t in asked if not any(t in map(stem, k.split()) for k in named)]
-    if not named:
-        return _share(asked, passages, passages) >= _needed(len(asked))
-    if shown:
-        return not others or _share(others, passages, shown) >= _needed(len(others))
-    return _share(asked, passages, passages) >= _UNNAMED
+    full = [k for k in named if " " in k]
+    for known in (full, named):
+        shown = [p for p in passages if any(names.within(k, p.key) for k in known)]
+        # 'London' stands on many pages; 'Larcum Kendall' says by itself what they are about.
+        rest = asked if known is full else [t for t in asked if t not in map(stem, named)]
+        if shown and _share(rest, passages, shown) >= _needed(len(rest), _PART):
+            return True
+    return _share(asked, passages, passages) >= _needed(len(asked), _UNNAMED if named else _PART)
 
 
 def _names(question: Question) -> list[str]:
@@ -81,8 +82,9 @@ def _passages(page: Page) -> Iterator[_Passage]:
         yield _Passage(frozenset(map(stem, words(text))), names.key(text))
 
 
-def _needed(count: int) -> float:
-    return max(_LEAST, min(_MOST, _PART / (count or 1)))
+def _needed(count: int, part: float) -> float:
+    """Return the share of `count` words that one passage has to show, 0 to 1."""
+    return max(_LEAST, min(_MOST[part], part / (count or 1)))
 
 
 def _share(asked: Sequence[str], passages: Sequence[_Passage], among: Sequence[_Passage]) -> float:
@@ -106,5 +108,5 @@ def _shown(term: str, said: frozenset[str]) -> bool:
     """Tell whether a text says a stem, a word of the same relation or another form of the word."""
     if term in said or kin(term) & said:
         return True
-    trunk = term[: max(_TRUNK, len(term) - _ENDING)]
+    trunk = term[: max(_TRUNK, len(term) - (2 if len(term) >= _LONG_WORD else 1))]
     return len(term) >= _TRUNK and any(word.startswith(trunk) for word in said)

@@ -67,6 +67,22 @@ class TestFolder:
         assert len(report.references) >= 8
         assert unbound_quotes(run.folder) == []
 
+    async def test_a_check_leaves_nothing_and_the_run_goes_on(self, corpus, question):
+        run = Run(question, settings(docs=[str(corpus)]))
+        await run.check()
+        assert not run.folder.exists()
+        assert (await run.execute()).status == "complete"
+
+    async def test_a_check_refuses_what_a_run_refuses(self, question, tmp_path):
+        for arguments in ({"docs": ["nope"]}, {"engines": "searxng"}, {"engines": "tavily"}):
+            with pytest.raises(ConfigError, match=r"no such file|no address|no key"):
+                await Run(question, settings(**arguments)).check()
+        (tmp_path / "held").mkdir()
+        (tmp_path / "held" / "events.jsonl").touch()
+        held = settings(docs=[str(tmp_path)], **{"report.folder": str(tmp_path / "held")})
+        with pytest.raises(ConfigError, match="holds another run"):
+            await Run(question, held).check()
+
     async def test_files_hold_what_was_returned(self, finished):
         run, report = finished
         assert run.folder == Path("runs") / run.id

@@ -2,6 +2,7 @@
 
 import hashlib
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -152,3 +153,11 @@ async def test_whatever_a_page_holds_quotes_stand_where_they_say(text, title):
         for e in learning.evidence:
             source = text if e.source.title == title and text[e.start : e.end] == e.quote else FILM
             assert source[e.start : e.end] == e.quote
+
+
+@pytest.mark.parametrize(
+    "text", ["ANNUAL REPORT ON THE JAGUAR DIRECTOR", "THE DIRECTOR OF JAGUAR."]
+)
+async def test_what_shouts_is_a_heading(text):
+    lesson = await learn(page(text, "Films"))
+    assert lesson.learnings == ()

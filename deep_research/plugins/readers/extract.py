@@ -6,9 +6,7 @@ import csv
 import json
 import logging
 import re
-from collections.abc import Sequence
 from functools import cache
-from itertools import zip_longest
 from typing import Final
 
 from deep_research.core.errors import PageUnreadable
@@ -18,11 +16,11 @@ from .charset import decode
 from .document import Document, seen
 from .markup import HTML, read_markup
 from .pdf import read_pdf
+from .tables import is_head, row_text, unfold
 from .trees import json_text, read_xml
 from .walls import find_wall
 from .word import is_docx, read_docx
 
-_NUMBER: Final = re.compile(r"[-+\d.,%/:\s]+")
 # First bytes, as in https://mimesniff.spec.whatwg.org/ and for the rest in the formats themselves
 _MAGIC: Final = (
     (b"\x89PNG\r\n\x1a\n", "an image"),
@@ -61,6 +59,12 @@ _DATED: Final = re.compile(
     r"^\W*(?:published|date|updated)\W*[:=]\W*(\d{4}-\d{2}-\d{2})\b",
     re.IGNORECASE | re.MULTILINE,
 )
+_NO_TITLE: Final = re.compile(
+    r"(?:binder|document|dokument|untitled|unbenannt|slide|presentation|new)[\s\d_-]*"
+    r"|untitled document|powerpoint presentation|microsoft \w+ - .*|\(?(?:anonymous|unspecified)\)?",
+    re.IGNORECASE,
+)
+"""What programs write where a title is missing."""
 _HEADING: Final = re.compile(r"\s*#{1,2}\s+(.+?)\s*#*\s*$", re.MULTILINE)
 _MOST_CONTROLS: Final = 0.03  # share of control characters; chance bytes have 0.1
 _LARGEST_MARKUP: Final = 8_000_000  # characters; more takes the parsers minutes
@@ -106,7 +110,9 @@ def extract(
     if wall:
         raise PageUnreadable(f"is a wall, not a page: {wall}")
     marks = tuple((at, label) for at, label in document.marks if at < len(text))
-    return Document(text, seen(document.title), document.published, marks, document.media_type)
+    title = seen(document.title)
+    title = "" if _NO_TITLE.fullmatch(title) else title
+    return Document(text, title, document.published, marks, document.media_type)
 
 
 def _document(
@@ -153,7 +159,7 @@ def _plain(text: str, media_type: str) -> Document:
     if media_type in {"text/csv", "text/tab-separated-values"}:
         return Document(_table(text), media_type=media_type)
     lines = (_CONTROL.sub("", line).rstrip() for line in text.split("\n"))
-    plain = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+    plain = unfold(re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n"))
     heading = (
         _HEADING.search(plain[:2000])
         if media_type in {"text/markdown", "text/x-markdown"}
@@ -188,25 +194,9 @@ def _table(text: str) -> str:
     except csv.Error:
         return text.strip()
     rows = [row for row in rows if any(row)]
-    if len(rows) > 1 and _is_head(rows[0]):
-        return "\n".join(_sentence(rows[0], row) for row in rows[1:])
+    if len(rows) > 1 and is_head(rows[0]):
+        return "\n".join(row_text(rows[0], row) for row in rows[1:])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def _is_head(row: Sequence[str]) -> bool:
-    """Tell whether the first row of a table names its columns: all do, differently, in words."""
-    return (
-        len(row) > 1
-        and all(row)
-        and len(set(row)) == len(row)
-        and not any(map(_NUMBER.fullmatch, row))
-    )
-
-
-def _sentence(head: Sequence[str], row: Sequence[str]) -> str:
-    """Write one row so that it can be understood, and quoted, by itself."""
-    said = "; ".join(f"{h}: {c}" for h, c in zip_longest(head, row, fillvalue="") if c)
-    return f"{said[:1].upper()}{said[1:]}."
 
 
 def _whole(*, cut: bool) -> None:

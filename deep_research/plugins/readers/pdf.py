@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from datetime import date
 from io import BytesIO
 from typing import Any, Final
@@ -13,6 +15,9 @@ from deep_research.core.text import shorten
 from .document import Document, seen
 
 _MAX_PAGES: Final = 2000
+_OUTER: Final = 2  # lines at the top of a page, and at its foot, that may be running ones
+_FEWEST: Final = 3  # pages that show a running line
+_SHORT: Final = 80
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\u00ad]\n(?=[^\W\d_A-Z])")
 _SOFT = re.compile("\u00ad")
 _BLANKS = re.compile(r"[ \t\u00a0]+")
@@ -46,14 +51,11 @@ def read_pdf(body: bytes, max_chars: int) -> Document:
     parts: list[str] = []
     marks: list[tuple[int, str]] = []
     size = 0
-    for number in range(min(count, _MAX_PAGES)):
-        text = _page_text(reader, number)
+    for number, text in enumerate(_texts(reader, min(count, _MAX_PAGES), max_chars), start=1):
         if text:
-            marks.append((size, f"p. {number + 1}"))
+            marks.append((size, f"p. {number}"))
             parts.append(text)
             size += len(text) + 2
-        if size > max_chars:
-            break
     if not parts:
         raise PageUnreadable(
             "the PDF has no pages" if not count else "the PDF has no text: scanned or drawn"
@@ -62,11 +64,53 @@ def read_pdf(body: bytes, max_chars: int) -> Document:
     return Document("\n\n".join(parts), title, _iso(made), tuple(marks), "application/pdf")
 
 
+def _texts(reader: Any, count: int, max_chars: int) -> list[str]:  # noqa: ANN401 - imported late
+    printed: list[str] = []
+    size = 0
+    while len(printed) < count and size <= max_chars:
+        printed.append(_page_text(reader, len(printed)))
+        size += len(printed[-1])
+    return [joined(text) for text in without_running_lines(printed)]
+
+
 def _page_text(reader: Any, number: int) -> str:  # noqa: ANN401 - pypdf is imported late
     try:
-        return joined(reader.pages[number].extract_text())
+        return str(reader.pages[number].extract_text()).replace("\r", "\n")
     except Exception:  # noqa: BLE001 - one bad page among good ones is left out
         return ""
+
+
+def without_running_lines(printed: Sequence[str]) -> list[str]:
+    """Drop headers, footers and page numbers: the outer lines that most pages have in common.
+
+    Numbers in short lines count as equal. A page that holds nothing else is left as it is.
+    """
+    pages = [[line for line in text.split("\n") if line.strip()] for text in printed]
+    filled = sum(map(bool, pages))
+    common = Counter(key for lines in pages for key in {_running(x) for x in _outer(lines)})
+    running = {key for key, n in common.items() if n >= _FEWEST and n > filled / 2}
+    return [
+        _trimmed(text, running) if running & set(map(_running, _outer(lines))) else text
+        for text, lines in zip(printed, pages, strict=True)
+    ]
+
+
+def _outer(lines: Sequence[str]) -> Sequence[str]:
+    return [*lines[:_OUTER], *lines[_OUTER:][-_OUTER:]]
+
+
+def _running(line: str) -> str:
+    bare = " ".join(line.split()).casefold()
+    return re.sub(r"\d+", "#", bare) if len(bare) <= _SHORT else bare
+
+
+def _trimmed(text: str, running: set[str]) -> str:
+    lines = text.split("\n")
+    filled = [n for n, line in enumerate(lines) if line.strip()]
+    outer = {*filled[:_OUTER], *filled[-_OUTER:]}
+    gone = {n for n in outer if _running(lines[n]) in running}
+    kept = [line for n, line in enumerate(lines) if n not in gone]
+    return "\n".join(kept) if any(line.strip() for line in kept) else text
 
 
 def _about(reader: Any) -> tuple[str, str]:  # noqa: ANN401 - pypdf is imported late

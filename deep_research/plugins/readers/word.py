@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from io import BytesIO
 from typing import Final
 from zipfile import BadZipFile, ZipFile
@@ -9,9 +10,12 @@ from zipfile import BadZipFile, ZipFile
 from deep_research.core.errors import PageUnreadable
 
 from .document import Document
+from .tables import table_text
 
 DOCX: Final = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _MAX_UNPACKED: Final = 200_000_000
+_TEMPLATE: Final = date(2013, 12, 23)
+"""The day of python-docx's own template, which files made with it keep."""
 
 
 def is_docx(body: bytes) -> bool:
@@ -24,7 +28,7 @@ def is_docx(body: bytes) -> bool:
 
 
 def read_docx(body: bytes) -> Document:
-    """Extract paragraphs and tables in order; a table row is one line.
+    """Extract paragraphs and tables in order; a table row is one line. The date is of the last change.
 
     Raises:
         PageUnreadable: Unpacked it would be larger than 200 MB. Errors of the library come through.
@@ -39,13 +43,14 @@ def read_docx(body: bytes) -> Document:
     blocks: list[str] = []
     for block in document.iter_inner_content():
         if isinstance(block, Table):
-            rows = ([" ".join(cell.text.split()) for cell in row.cells] for row in block.rows)
-            blocks.append("\n".join(f"| {' | '.join(row)} |" for row in rows if any(row)))
+            rows = [[" ".join(cell.text.split()) for cell in row.cells] for row in block.rows]
+            blocks.append(table_text(rows))
         elif block.style is not None and str(block.style.name).startswith("List"):
             blocks.append(f"- {block.text.strip()}" if block.text.strip() else "")
         else:
             blocks.append(block.text.strip())
     about = document.core_properties
-    made = about.created.date().isoformat() if about.created else ""
+    days = [moment.date() for moment in (about.modified, about.created) if moment]
+    written = next((day.isoformat() for day in days if day != _TEMPLATE), "")
     text = "\n\n".join(filter(None, blocks))
-    return Document(text, " ".join((about.title or "").split()), made, media_type=DOCX)
+    return Document(text, " ".join((about.title or "").split()), written, media_type=DOCX)

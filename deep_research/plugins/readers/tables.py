@@ -1,0 +1,96 @@
+"""Rows of tables as sentences, so that each can be understood, found and quoted by itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Final
+
+_NUMBER: Final = re.compile(r"[-+\d.,%/:\s]+")
+_YEAR: Final = re.compile(r"(?:1[5-9]|20)\d\d")
+_PAIR: Final = 2
+_CELLS: Final = re.compile(r"(?<!\\)\|")
+# https://github.github.com/gfm/#delimiter-row; with one column at least one pipe has to be there
+_RULE: Final = re.compile(r"\s*(?=.*\|)\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
+_FENCE: Final = re.compile(r"\s*(?:```|~~~)")
+
+Row = Sequence[str]
+
+
+def is_head(row: Row) -> bool:
+    """Tell whether the first row of a table names its columns: all do, differently, in words."""
+    return (
+        len(row) > 1
+        and all(row)
+        and len(set(row)) == len(row)
+        and not any(map(_NUMBER.fullmatch, row))
+    )
+
+
+def row_text(head: Row, row: Row) -> str:
+    """Write one row as 'Head: cell; head: cell.'; empty cells are left out."""
+    cells = zip_longest(head, row, fillvalue="")
+    said = "; ".join(f"{h}: {c}" if h else c for h, c in cells if c).rstrip(".")
+    return f"{said[:1].upper()}{said[1:]}."
+
+
+def table_text(rows: Sequence[Row]) -> str:
+    """Write the rows of a table that does not say which of them is its head, one a line.
+
+    Two columns without numbers in the second are taken for names and values.
+    """
+    rows = [row for row in rows if any(row)]
+    if len(rows) < _PAIR:
+        return _bars(rows)
+    head, *body = rows
+    if all(len(row) == _PAIR for row in rows) and not _counts(head, body):
+        return "\n".join(row_text(row[:1], row[1:]) for row in rows)
+    worded = [
+        f"year {cell}" if n and _YEAR.fullmatch(cell) else cell for n, cell in enumerate(head)
+    ]
+    if is_head([worded[0] or "-", *worded[1:]]):
+        return "\n".join(row_text(head, row) for row in body)
+    return _bars(rows)
+
+
+def _counts(head: Row, body: Sequence[Row]) -> bool:
+    """Tell whether the second column holds numbers under a word or a year."""
+    named = not _NUMBER.fullmatch(head[1]) or bool(_YEAR.fullmatch(head[1]))
+    return named and all(any(map(str.isdigit, row[1])) for row in body)
+
+
+def _bars(rows: Sequence[Row]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def unfold(text: str) -> str:
+    """Write the rows of Markdown tables (https://github.github.com/gfm/#tables-extension-).
+
+    The head is the line above the rule; lines inside a fence are code. All else stays as it is.
+    """
+    return "\n".join(_unfolded(text.split("\n"))) if "|" in text else text
+
+
+def _unfolded(lines: Sequence[str]) -> Iterator[str]:
+    head: Row = ()
+    code = False
+    for n, line in enumerate(lines):
+        code ^= bool(_FENCE.match(line))
+        following = lines[n + 1] if n + 1 < len(lines) else ""
+        if code or "|" not in line:
+            head = ()
+            yield line
+        elif _RULE.fullmatch(following) and len(_cells(line)) == len(_cells(following)):
+            head = _cells(line)
+            if not (n + 2 < len(lines) and "|" in lines[n + 2]):
+                yield line
+        elif not head:
+            yield line
+        elif not _RULE.fullmatch(line) and any(_cells(line)):
+            yield row_text(head, _cells(line))
+
+
+def _cells(line: str) -> list[str]:
+    bare = re.sub(r"^\||(?<!\\)\|$", "", line.strip())
+    return [" ".join(cell.replace("\\|", "|").split()) for cell in _CELLS.split(bare)]
