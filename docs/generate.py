@@ -80,7 +80,7 @@ def _helps(command: click.Command, parent: click.Context | None, name: str) -> I
 
 
 def _demo() -> str:
-    """Return the beginning, the conflicts and some references of the report on the example corpus."""
+    """Return parts of the report on the example corpus: beginning, conflicts, references."""
     question = "How was the longitude problem solved?"
     corpus = ROOT / "examples" / "corpus"
     options = {"llm": "none", "search.folder.index": ":memory:"}

@@ -134,7 +134,8 @@ def _choice(config: Config, role: str, text: str, plugins: Collection[str]) -> M
     if prices is None and config.budget.cost is not None:
         raise ConfigError(
             f"{config.origin('budget.cost')}: budget.cost needs the price of {text or 'the model'}:"
-            f" set models.prices, for instance {{{model or 'model'}: [0.25, 2.0]}}"
+            f" --set 'models.prices={{\"{model or 'model'}\": [0.25, 2.0]}}' (USD per million tokens"
+            " in and out)"
         )
     return ModelChoice("openai", model, base_url, provider.key, key, prices)
 

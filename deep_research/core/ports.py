@@ -14,7 +14,18 @@ from typing import Any, Protocol
 from .budget import Budget
 from .events import Event
 from .merge import Bank
-from .model import Brief, Decision, Failure, Findings, Page, Path, ResearchNode, Shape, Source, Usage
+from .model import (
+    Brief,
+    Decision,
+    Failure,
+    Findings,
+    Page,
+    Path,
+    ResearchNode,
+    Shape,
+    Source,
+    Usage,
+)
 from .report import Report
 
 # --- plugins -----------------------------------------------------------------------------------

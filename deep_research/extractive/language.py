@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from typing import Final
 
 from deep_research.core.text import STOPWORDS, fold, words
@@ -99,7 +100,7 @@ def _said(text: str) -> frozenset[str]:
             continue
         text = text[: name.start] + "." * (name.end - name.start) + text[name.end :]
     said = [fold(w) for w in words(text)]
-    return frozenset((*said, *map("_".join, zip(said, said[1:], strict=False))))
+    return frozenset((*said, *map("_".join, pairwise(said))))
 
 
 def _lead(said: frozenset[str], small: frozenset[str]) -> int:

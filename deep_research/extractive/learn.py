@@ -203,7 +203,7 @@ def _is_prose(text: str) -> bool:
 
 
 def _may_tell(text: str) -> bool:
-    """No heading, table row, question or menu; what shouts is a heading, unless it names a value."""
+    """No heading, table row, question or menu; what shouts is a heading if it gives no value."""
     return not _NOT_PROSE.search(text) and (not text.isupper() or ":" in text)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import log
@@ -25,12 +26,17 @@ _GENERIC: Final = frozenset(
     ).split()
 )
 """Words that stand on pages about anything."""
+_UNSEEN: Final = re.compile("[\u00ad\u200b\u2060]|[-\u2010]\n")
+"""What may stand inside a word."""
 _WINDOW: Final = 3000  # characters: a book holds any word, a passage does not
 _TRUNK: Final = 5  # letters that two forms of one word share at least
-_LONG_WORD: Final = 9  # letters from which an ending of two may differ, not of one
+_LONG_WORD: Final = 9  # letters from which an ending may have three letters, not one
 _PART: Final = 1.5  # words of the question, by weight, that one passage has to show
+_NAMED: Final = 1.25  # the same beside a name that is shown
 _UNNAMED: Final = 4.0  # the same where none of the question's names is shown
-_LEAST, _MOST = 0.2, {_PART: 0.6, _UNNAMED: 0.8}  # bounds of the same, as shares of the weight
+_MOST: Final = {_PART: 0.6, _NAMED: 0.5, _UNNAMED: 0.8}  # the same of few words, as a share
+_LEAST: Final = 0.2  # the same of many
+_TELLING: Final = 3  # passages; in fewer, how many have a word says nothing about it
 _FLOOR: Final = 0.5  # weight of a word that all passages have; one that none has weighs 1
 
 
@@ -59,7 +65,7 @@ def fits(question: Question, pages: Sequence[Page]) -> bool:
         shown = [p for p in passages if any(names.within(k, p.key) for k in known)]
         # 'London' stands on many pages; 'Larcum Kendall' says by itself what they are about.
         rest = asked if known is full else [t for t in asked if t not in map(stem, named)]
-        if shown and _share(rest, passages, shown) >= _needed(len(rest), _PART):
+        if shown and _share(rest, passages, shown) >= _needed(len(rest), _NAMED):
             return True
     return _share(asked, passages, passages) >= _needed(len(asked), _UNNAMED if named else _PART)
 
@@ -78,7 +84,7 @@ def _asked(question: Question) -> list[str]:
 
 def _passages(page: Page) -> Iterator[_Passage]:
     for at in range(0, max(1, len(page.text)), _WINDOW):
-        text = f"{page.source.title}\n{page.text[at : at + _WINDOW]}"
+        text = _UNSEEN.sub("", f"{page.source.title}\n{page.text[at : at + _WINDOW]}")
         yield _Passage(frozenset(map(stem, words(text))), names.key(text))
 
 
@@ -100,6 +106,8 @@ def _share(asked: Sequence[str], passages: Sequence[_Passage], among: Sequence[_
 
 def _weight(having: int, count: int) -> float:
     """BM25's weight of a word that `having` of `count` passages have, brought between 0.5 and 1."""
+    if count < _TELLING:
+        return 1.0
     rarity = log(1 + (count - having + 0.5) / (having + 0.5)) / log(1 + (count + 0.5) / 0.5)
     return _FLOOR + (1 - _FLOOR) * rarity
 
@@ -108,5 +116,5 @@ def _shown(term: str, said: frozenset[str]) -> bool:
     """Tell whether a text says a stem, a word of the same relation or another form of the word."""
     if term in said or kin(term) & said:
         return True
-    trunk = term[: max(_TRUNK, len(term) - (2 if len(term) >= _LONG_WORD else 1))]
+    trunk = term[: max(_TRUNK, len(term) - (3 if len(term) >= _LONG_WORD else 1))]
     return len(term) >= _TRUNK and any(word.startswith(trunk) for word in said)

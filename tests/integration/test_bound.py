@@ -21,7 +21,7 @@ def conduct(monkeypatch, corpus, question):
     """Run with a model that is no server: quick, and every prompt can be looked at."""
 
     def run(double, **arguments):
-        monkeypatch.setattr(wiring, "_model", lambda *_: double)
+        monkeypatch.setattr(wiring, "make_model", lambda *_: double)
         arguments = {"docs": [str(corpus)], "llm": "ollama:m", **arguments}
         config = load(arguments=arguments, environ={}, check=check_engine)
         made = Run(question, config)

@@ -723,7 +723,7 @@ def test_a_missing_key_is_named():
 def test_a_cost_cap_needs_a_price():
     """An unknown price is never zero."""
     key = {"OPENAI_API_KEY": "k"}
-    assert "set models.prices" in model_error(key, llm="openai:x", max_cost=1)
+    assert "models.prices=" in model_error(key, llm="openai:x", max_cost=1)
     assert models(key, llm="openai:x", max_cost=1, prices={"x": [1, 2]})["writer"].prices == (1, 2)
     assert models(llm="ollama:x", max_cost=1)["writer"].prices == (0.0, 0.0)
 

@@ -4,6 +4,7 @@ import contextlib
 import io
 import logging
 import zipfile
+from datetime import UTC, datetime
 
 import docx
 import pypdf
@@ -115,7 +116,7 @@ def test_headings_lists_and_tables_are_lines_of_text() -> None:
     )
     text = extract(html(body)).text
     assert "\n\nDates\n\n- Built 1929\n- Opened 1931\n" in text
-    assert "| Part | Length |\n| Span | 412 m |" in text
+    assert "Part: Span; Length: 412 m." in text
 
 
 def test_an_article_in_pieces_comes_whole() -> None:
@@ -350,6 +351,14 @@ def test_pdf_pages_are_marked_and_lines_joined() -> None:
     assert got.media_type == "application/pdf"
 
 
+def test_pdf_running_lines_and_page_numbers_are_dropped() -> None:
+    facts = ["The bridge was opened.", "It carries a road.", "A tram runs on it.", "It is old."]
+    pages = [f"THE REPORT\n{fact}\nPage {n} of 4" for n, fact in enumerate(facts, start=1)]
+    assert extract(pdf(*pages)).text == "\n\n".join(facts)
+    assert "THE REPORT" in extract(pdf(*pages[:2])).text
+    assert extract(pdf(*["Draft"] * 3)).text == "Draft\n\nDraft\n\nDraft"
+
+
 def test_pdf_title_and_date() -> None:
     got = extract(pdf("Text.", title=" A  title ", made="D:20240229120000+01'00'"))
     assert (got.title, got.published) == ("A title", "2024-02-29")
@@ -450,10 +459,24 @@ def test_word_files() -> None:
     got = extract(word(title=" A  title"), media_type="application/octet-stream")
     assert (
         got.text
-        == "Heading\n\nFirst paragraph.\n\n- An item\n\n| Name | Density |\n| Veltran | 4.2 |\n\nLast paragraph."
+        == "Heading\n\nFirst paragraph.\n\n- An item\n\nName: Veltran; Density: 4.2.\n\nLast paragraph."
     )
     assert got.title == "A title"
-    assert got.published
+
+
+def test_a_word_file_is_as_old_as_its_last_change_and_not_as_its_template() -> None:
+    assert extract(word()).published == ""
+    document = docx.Document(io.BytesIO(word()))
+    document.core_properties.modified = datetime(2024, 2, 3, tzinfo=UTC)
+    out = io.BytesIO()
+    document.save(out)
+    assert extract(out.getvalue()).published == "2024-02-03"
+
+
+@pytest.mark.parametrize("title", ["Binder1", "Untitled", "Document1", "Microsoft Word - x.doc"])
+def test_titles_that_programs_make_up_are_none(title: str) -> None:
+    assert extract(word(title=title)).title == ""
+    assert extract(pdf("Text.", title=title)).title == ""
 
 
 def test_a_word_file_that_would_burst_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

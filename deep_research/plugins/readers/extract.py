@@ -61,7 +61,8 @@ _DATED: Final = re.compile(
 )
 _NO_TITLE: Final = re.compile(
     r"(?:binder|document|dokument|untitled|unbenannt|slide|presentation|new)[\s\d_-]*"
-    r"|untitled document|powerpoint presentation|microsoft \w+ - .*|\(?(?:anonymous|unspecified)\)?",
+    r"|untitled document|powerpoint presentation|microsoft \w+ - .*"
+    r"|\(?(?:anonymous|unspecified)\)?",
     re.IGNORECASE,
 )
 """What programs write where a title is missing."""

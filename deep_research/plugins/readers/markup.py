@@ -12,6 +12,7 @@ from deep_research.core.errors import PageUnreadable
 from deep_research.core.text import fold
 
 from .document import Document
+from .tables import table_text, unfold
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement  # type: ignore[import-untyped]
@@ -140,7 +141,8 @@ def _main_text(tree: HtmlElement) -> str:
         # Not found but dumped, menus and all: the slower way compares several extractors.
         slow = extract(tree, include_comments=False) or ""
         text = slow if len(slow) >= _ENOUGH else text
-    return tidy(text)
+    # It marks a head by a rule, and may take the first of many names at the side for one.
+    return tidy(unfold(text, table_text))
 
 
 def _without(title: str, text: str) -> str:

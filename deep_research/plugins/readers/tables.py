@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Final
 
@@ -49,14 +49,14 @@ def table_text(rows: Sequence[Row]) -> str:
     worded = [
         f"year {cell}" if n and _YEAR.fullmatch(cell) else cell for n, cell in enumerate(head)
     ]
-    if is_head([worded[0] or "-", *worded[1:]]):
+    if is_head([worded[0] or "name", *worded[1:]]):
         return "\n".join(row_text(head, row) for row in body)
     return _bars(rows)
 
 
 def _counts(head: Row, body: Sequence[Row]) -> bool:
-    """Tell whether the second column holds numbers under a word or a year."""
-    named = not _NUMBER.fullmatch(head[1]) or bool(_YEAR.fullmatch(head[1]))
+    """Tell whether the second column holds numbers under words."""
+    named = not any(map(str.isdigit, head[1]))
     return named and all(any(map(str.isdigit, row[1])) for row in body)
 
 
@@ -64,31 +64,45 @@ def _bars(rows: Sequence[Row]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def unfold(text: str) -> str:
+def unfold(text: str, write: Callable[[Sequence[Row]], str] | None = None) -> str:
     """Write the rows of Markdown tables (https://github.github.com/gfm/#tables-extension-).
 
-    The head is the line above the rule; lines inside a fence are code. All else stays as it is.
+    Lines inside a fence are code; all that is no table stays as it is.
+
+    Args:
+        text: Lines of Markdown.
+        write: Writes the rows of one table; None takes the first, above the rule, for its head.
     """
-    return "\n".join(_unfolded(text.split("\n"))) if "|" in text else text
+    return "\n".join(_unfolded(text.split("\n"), write or _headed)) if "|" in text else text
 
 
-def _unfolded(lines: Sequence[str]) -> Iterator[str]:
-    head: Row = ()
+def _unfolded(lines: Sequence[str], write: Callable[[Sequence[Row]], str]) -> Iterator[str]:
     code = False
-    for n, line in enumerate(lines):
-        code ^= bool(_FENCE.match(line))
-        following = lines[n + 1] if n + 1 < len(lines) else ""
-        if code or "|" not in line:
-            head = ()
-            yield line
-        elif _RULE.fullmatch(following) and len(_cells(line)) == len(_cells(following)):
-            head = _cells(line)
-            if not (n + 2 < len(lines) and "|" in lines[n + 2]):
-                yield line
-        elif not head:
-            yield line
-        elif not _RULE.fullmatch(line) and any(_cells(line)):
-            yield row_text(head, _cells(line))
+    at = 0
+    while at < len(lines):
+        code ^= bool(_FENCE.match(lines[at]))
+        end = at + 1 if code else _table_end(lines, at)
+        if end > at + _PAIR:
+            rows = [_cells(row) for row in lines[at:end] if not _RULE.fullmatch(row)]
+            yield write([row for row in rows if any(row)])
+        else:
+            yield from lines[at:end]
+        at = end
+
+
+def _table_end(lines: Sequence[str], at: int) -> int:
+    """Return the line behind the table that begins at `at`; the next line if none does."""
+    end = at + 1
+    rule = lines[end] if end < len(lines) else ""
+    width = len(_cells(lines[at]))
+    if "|" in lines[at] and _RULE.fullmatch(rule) and width == len(_cells(rule)) > 1:
+        while end < len(lines) and "|" in lines[end]:
+            end += 1
+    return end
+
+
+def _headed(rows: Sequence[Row]) -> str:
+    return "\n".join(row_text(rows[0], row) for row in rows[1:]) or _bars(rows)
 
 
 def _cells(line: str) -> list[str]:

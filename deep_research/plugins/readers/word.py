@@ -28,7 +28,7 @@ def is_docx(body: bytes) -> bool:
 
 
 def read_docx(body: bytes) -> Document:
-    """Extract paragraphs and tables in order; a table row is one line. The date is of the last change.
+    """Extract paragraphs and tables in order, a table row a line; the date is the last change's.
 
     Raises:
         PageUnreadable: Unpacked it would be larger than 200 MB. Errors of the library come through.

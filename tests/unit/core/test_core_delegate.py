@@ -80,6 +80,11 @@ def test_why_a_fixed_tree_stops() -> None:
 
 
 def test_one_new_thing_asked_for_in_four_ways_does_not_crowd_out_another() -> None:
-    texts = ["Orla dam figures", "Orla dam history of the site", "Orla dam cost and money", "Kessel foundry"]
+    texts = [
+        "Orla dam figures",
+        "Orla dam history of the site",
+        "Orla dam cost and money",
+        "Kessel foundry",
+    ]
     chosen = choose([Query(t) for t in texts], asked=["valley"], breadth=2, per_branch=2)
     assert [q.texts for q in chosen] == [("Orla dam figures",), ("Kessel foundry",)]
