@@ -133,9 +133,9 @@ def _choice(config: Config, role: str, text: str, plugins: Collection[str]) -> M
     prices = _prices(config, text, model) or ((0.0, 0.0) if local else None)
     if prices is None and config.budget.cost is not None:
         raise ConfigError(
-            f"{config.origin('budget.cost')}: budget.cost needs the price of {text or 'the model'}:"
-            f" --set 'models.prices={{\"{model or 'model'}\": [0.25, 2.0]}}' (USD per million tokens"
-            " in and out)"
+            f"{config.origin('budget.cost')}: budget.cost needs the price of {text or 'a model'}:"
+            f" --set 'models.prices={{\"{model or 'model'}\": [0.25, 2.0]}}'"
+            " (USD per million tokens in and out)"
         )
     return ModelChoice("openai", model, base_url, provider.key, key, prices)
 
