@@ -49,8 +49,13 @@ def judge(sentence: Sentence, bank: Bank, question: str) -> tuple[Support, tuple
 
     What the question or the title of a cited page says needs no quote.
     """
-    evidence = bank.quotes(sentence.evidence)
-    return support(sentence.text, [e.quote for e in evidence], _context(question, evidence))
+    return _verdict(sentence.text, bank.quotes(sentence.evidence), question)
+
+
+def _verdict(
+    text: str, evidence: Sequence[Evidence], question: str
+) -> tuple[Support, tuple[str, ...]]:
+    return support(text, [e.quote for e in evidence], _context(question, evidence))
 
 
 def _context(question: str, evidence: Sequence[Evidence]) -> str:
@@ -91,9 +96,9 @@ def adopt(sentence: Sentence, bank: Bank, question: str) -> Sentence | None:
 def rebound(sentence: Sentence, bank: Bank, question: str) -> Sentence | None:
     """Return the sentence with the first finding that carries all of it; None if there is none."""
     for item in bank.items:
-        bound = replace(sentence, evidence=(item.id,))
-        if judge(bound, bank, question)[0] is Support.VERIFIED:
-            return bound
+        verdict, _ = _verdict(sentence.text, item.learning.evidence, question)
+        if verdict is Support.VERIFIED:
+            return replace(sentence, evidence=(item.id,))
     return None
 
 

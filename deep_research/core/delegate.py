@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .model import Decision, Query, ResearchNode, Shape
-from .text import names, same_query, words
+from .text import names, unique, words
 
 
 def fresh(queries: Iterable[Query], asked: Iterable[str]) -> list[Query]:
     """Drop blank queries and those that say the same as an earlier one or one of `asked`."""
-    seen = list(asked)
-    kept: list[Query] = []
+    goals: dict[str, str] = {}
     for query in queries:
-        text = " ".join(query.text.split())
-        if text and not any(same_query(text, other) for other in seen):
-            seen.append(text)
-            kept.append(Query(text, query.goal))
-    return kept
+        goals.setdefault(" ".join(query.text.split()), query.goal)
+    return [Query(text, goals[text]) for text in unique(goals, asked)]
 
 
 def choose(

@@ -601,3 +601,29 @@ def test_an_index_that_kept_up_finds_what_a_fresh_one_finds(changes):
         assert found[0] == found[1]
     kept_up.close()
     fresh.close()
+
+
+def test_a_page_is_read_whole_while_another_run_stores_it_anew(tmp_path, monkeypatch):
+    """Between finding a document and reading its passages nobody can put it under another id."""
+    ours, theirs = _index.Index(tmp_path / "i.db"), _index.Index(tmp_path / "i.db")
+    url = "file:///orla.txt"
+    page = Page(Source(url, "Orla"), "The Orla dam was built in 1931.", "0" * 64)
+    entry = _index.Entry(url, _index.Stamp(1, 1, "x"), page, words="orla dam")
+    ours.put([entry])
+    theirs._db.execute("PRAGMA busy_timeout = 0")
+    texts, refused = _index._texts, []
+
+    def meanwhile(db, document):
+        monkeypatch.undo()
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            theirs.put([entry])
+        refused.append(document)
+        return texts(db, document)
+
+    monkeypatch.setattr(_index, "_texts", meanwhile)
+    assert ours.page(Source(url)).text == page.text
+    assert len(refused) == 1
+    theirs.put([entry])
+    assert theirs.page(Source(url)).text == page.text
+    ours.close()
+    theirs.close()

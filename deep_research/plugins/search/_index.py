@@ -149,9 +149,9 @@ class Index:
             db.execute(f"PRAGMA user_version = {_version()}")
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, also when two processes index the same folder."""
-        self._db.execute("BEGIN IMMEDIATE")
+    def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
+        """All or nothing, also when two processes index the same folder; 'DEFERRED' only reads."""
+        self._db.execute(f"BEGIN {kind}")
         try:
             yield self._db
             self._db.execute("COMMIT")
@@ -205,15 +205,16 @@ class Index:
 
     def page(self, source: Source) -> Page | None:
         """Return the stored page of `source.url`."""
-        with self._lock:
-            row = self._db.execute(
+        # In one transaction: another run may put the same document anew, under another id.
+        with self._lock, self._transaction("DEFERRED") as db:
+            row = db.execute(
                 "SELECT id, title, published, media_type, fetched_at, marks FROM documents "
                 "WHERE url = ? AND reason = ''",
                 (source.url,),
             ).fetchone()
             if row is None:
                 return None
-            text = "".join(t for _, t in _texts(self._db, row[0]))
+            text = "".join(t for _, t in _texts(db, row[0]))
         here = Source(source.url, row[1], source.snippet, source.engine, source.rank, row[2])
         marks = tuple((int(offset), str(label)) for offset, label in json.loads(row[5]))
         digest = hashlib.sha256(text.encode()).hexdigest()
