@@ -31,7 +31,8 @@ from deep_research.core.budget import Budget
 from deep_research.core.events import Event
 from deep_research.core.model import Page, Query, ResearchNode, Shape, Source
 from deep_research.core.pipeline import Pipeline
-from deep_research.core.ports import Completion, Prompt, Scope
+from deep_research.core.ports import Completion, Prompt
+from deep_research.core.seams import Scope
 from deep_research.core.text import STOPWORDS
 from deep_research.core.tree import Tree
 from deep_research.extractive.learn import ExtractiveLearner

@@ -17,16 +17,8 @@ from .config import Config, ModelChoice
 from .core.compose import Composer
 from .core.model import Page, Shape, Source
 from .core.pipeline import Learner
-from .core.ports import (
-    LLM,
-    Emit,
-    Outside,
-    PageReader,
-    Planner,
-    Researcher,
-    SearchEngine,
-    Writer,
-)
+from .core.ports import LLM, PageReader, SearchEngine
+from .core.seams import Emit, Outside, Planner, Researcher, Writer
 from .core.supervisor import Supervisor
 from .core.tree import Tree
 from .core.urls import in_domains

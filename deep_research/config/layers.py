@@ -17,6 +17,7 @@ from deep_research.core.errors import ConfigError
 
 from .catalogue import PREFIX, catalogue, sections
 from .files import parse, read_file
+from .kinds import as_texts
 from .masking import LOGIN_REFUSED, holds_login, without_login
 from .names import (
     DOC_PATH,
@@ -32,7 +33,7 @@ from .names import (
     unknown,
     variables,
 )
-from .settings import Config, as_texts
+from .settings import Config
 
 Check = Callable[[str, Mapping[str, Any], Callable[[str], str]], Mapping[str, Any]]
 """Validates an engine's options: (engine, options, where(option)) -> options.

@@ -13,8 +13,9 @@ from typing import Any, Final
 from deep_research.core.errors import ConfigError
 from deep_research.core.urls import is_private_host
 
+from .kinds import URL_PATTERN
 from .masking import LOGIN_REFUSED, holds_login, without_login
-from .settings import URL_PATTERN, Config
+from .settings import Config
 
 DEFAULT_MODEL: Final = "openai:gpt-5-mini"
 """Used when OPENAI_API_KEY is set and nothing else says which model."""

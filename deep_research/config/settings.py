@@ -5,80 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    JsonValue,
-    PrivateAttr,
-    StringConstraints,
-    field_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, PrivateAttr, field_validator
 
-from deep_research.core.languages import LANGUAGES
-
-from .masking import LOGIN_REFUSED, holds_login, masked
+from .kinds import Extra, Language, Paths, Prices, Text, Texts, Url, Word
+from .masking import masked
 
 MICRO: Final = 1_000_000
-
-
-def _json(value: object) -> object:
-    """Read JSON where an environment variable or a flag can hold text only."""
-    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
-        try:
-            return json.loads(value)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"holds broken JSON ({error})") from error
-    return value
-
-
-def as_texts(value: object) -> object:
-    """Accept one text, texts with commas between, or JSON for a list of texts."""
-    value = _json(value)
-    if isinstance(value, str):
-        value = value.split(",")
-    if isinstance(value, list | tuple):
-        return [v.strip() if isinstance(v, str) else v for v in value if v != ""]
-    return value
-
-
-def _paths(value: object) -> object:
-    """Accept one path or JSON for a list of paths; paths may hold commas."""
-    value = _json(value)
-    return [value] if isinstance(value, str) else value
-
-
-def _language(value: object) -> object:
-    if isinstance(value, str):
-        name = value.strip().lower()
-        return LANGUAGES.get(name, name)
-    return value
-
-
-def _without_login(value: str) -> str:
-    """Refuse an address with a user name or password: addresses are written down."""
-    if holds_login(value):
-        raise ValueError(LOGIN_REFUSED)
-    return value
-
-
-URL_PATTERN: Final = r"^https?://[^\s/]+"
-Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
-Word = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True, to_lower=True)]
-Texts = Annotated[tuple[Text, ...], BeforeValidator(as_texts)]
-Paths = Annotated[tuple[Text, ...], BeforeValidator(_paths)]
-Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$"), BeforeValidator(_language)]
-Url = Annotated[
-    str,
-    StringConstraints(pattern=URL_PATTERN, strip_whitespace=True),
-    AfterValidator(_without_login),
-]
-Prices = Annotated[dict[str, tuple[float, float]], BeforeValidator(_json)]
-Extra = Annotated[dict[str, JsonValue], BeforeValidator(_json)]
 
 
 def _setting(default: Any, sentence: str, *, timing: bool = False, **bounds: Any) -> Any:  # noqa: ANN401 - as Field
@@ -110,6 +44,41 @@ class Tree(_Section):
     min_breadth: int = _setting(2, "Halving stops at this breadth.", ge=1, le=32)
     queries_per_branch: int = _setting(
         2, "Search texts of one branch; what the breadth left over rides along.", ge=1, le=4
+    )
+
+
+class Supervisor(_Section):
+    """How the supervisor leads a run."""
+
+    turns: int = _setting(
+        5, "Times that research may be delegated from the top; 1 grows one tree.", ge=1, le=20
+    )
+    clarify: int = _setting(
+        3, "Questions back at most, where somebody can answer; 0 asks none.", ge=0, le=5
+    )
+    tool_calls: int = _setting(10, "Tool calls of one researcher that uses tools.", ge=1, le=50)
+
+
+class Approval(_Section):
+    """Whether a person approves what is searched for, and what happens without an answer."""
+
+    ask: Literal["never", "rounds"] = _setting(
+        "never", "'rounds' asks before each round of retrieval."
+    )
+    seconds: float | None = _setting(
+        None, "Seconds to wait for an answer; null waits for ever.", gt=0, le=604_800
+    )
+    unanswered: Literal["approve", "stop", "reject"] = _setting(
+        "stop",
+        "Without an answer: approve, stop (write from what is there) or reject (cancel the run).",
+    )
+
+
+class Memory(_Section):
+    """What earlier runs established, offered to later ones as leads to verify."""
+
+    file: Text | None = _setting(
+        None, "SQLite file that remembers verified claims across runs; null keeps none."
     )
 
 
@@ -238,13 +207,22 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    planner: Literal["tree"] = _setting("tree", "Who decides what is researched next.")
+    planner: Literal["supervisor", "tree"] = _setting(
+        "supervisor", "Who decides what is researched next; 'tree' always goes to the full depth."
+    )
     researcher: Text = _setting("pipeline", "Who answers one query.")
     docs: Paths = _setting((), "Folders, files or globs of local documents to search.")
     web: bool | None = _setting(
         None, "Whether to search the web; null does where there are no documents."
     )
     tree: Tree = Field(default_factory=Tree, description="The shape of the research tree.")
+    supervisor: Supervisor = Field(
+        default_factory=Supervisor, description="How the supervisor leads a run."
+    )
+    approval: Approval = Field(
+        default_factory=Approval, description="Whether a person approves what is searched for."
+    )
+    memory: Memory = Field(default_factory=Memory, description="What earlier runs established.")
     models: Models = Field(default_factory=Models, description="The language models.")
     search: Search = Field(
         default_factory=lambda: Search.model_validate({}), description="Where to search."

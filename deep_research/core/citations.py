@@ -10,8 +10,8 @@ from typing import Final
 from .evidence import missing, support
 from .merge import Bank
 from .model import Evidence, Learning
-from .ports import DraftSection, Sentence
 from .report import Citation, Claim, Conflict, Reference, Section, Support
+from .seams import DraftSection, Sentence
 from .text import numbers, shorten
 
 _PER_ITEM: Final = 2

@@ -11,8 +11,8 @@ from .errors import BadAnswer, DeepResearchError
 from .events import Event, Kind
 from .merge import Bank
 from .model import Brief
-from .ports import DraftSection, Emit, Scope, Sentence, Writer
 from .report import Report, RunStatus, Support
+from .seams import DraftSection, Emit, Scope, Sentence, Writer
 from .text import words
 
 _REWRITES: Final = 24

@@ -11,6 +11,7 @@ DeepResearchError                kind              retryable
     ├── AuthFailed               auth              no   a key is missing or refused; ends the run
     ├── ContextTooLong           context_too_long  no   the prompt does not fit; shrink, try again
     ├── BadAnswer                bad_answer        no   an answer that cannot be understood
+    ├── ToolsRefused             tools_refused     no   the model cannot call tools; ask without
     ├── PageUnreadable           page_unreadable   no   no usable text at this address
     └── Refused                  refused           no   an address that must not be dialled
 
@@ -111,6 +112,12 @@ class BadAnswer(ProviderError):  # noqa: N818 - the field's usual name
     """An answer arrived that cannot be understood, also after asking again."""
 
     kind = "bad_answer"
+
+
+class ToolsRefused(ProviderError):  # noqa: N818 - the field's usual name
+    """The model or its endpoint cannot call tools: ask for the same in another form."""
+
+    kind = "tools_refused"
 
 
 class PageUnreadable(ProviderError):  # noqa: N818 - the field's usual name

@@ -11,7 +11,7 @@ from typing import Protocol
 from .errors import BudgetExceeded, DeepResearchError
 from .events import Event, Kind
 from .model import Brief, Failure, Findings, Learning, Page, Query, ResearchNode, Source
-from .ports import Emit, Outside, Scope
+from .seams import Emit, Outside, Scope
 from .urls import host, same_page
 
 

@@ -1,34 +1,57 @@
 """What a run needs from outside, as Protocols: implement one and it can be plugged in.
 
-Two rings. *Plugins* (`LLM`, `SearchEngine`, `PageReader`, `Exporter`) are what users swap:
-structural, no base class. *Seams* (`Outside`, `Researcher`, `Planner`, `Writer`, `Emit`) are how
-the core sees the layers round it.
+Structural, no base class. How the core sees the layers round it stands in `seams`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .budget import Budget
 from .events import Event
-from .merge import Bank
-from .model import (
-    Brief,
-    Decision,
-    Failure,
-    Findings,
-    Page,
-    Path,
-    ResearchNode,
-    Shape,
-    Source,
-    Usage,
-)
+from .model import Page, Path, Query, Source
 from .report import Report
 
-# --- plugins -----------------------------------------------------------------------------------
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Something that a language model may call.
+
+    Attributes:
+        name: What it is called by.
+        description: What it does, for the model.
+        parameters: JSON schema of its arguments: an object.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's wish to call a tool; `arguments` is the JSON that it wrote, unchecked."""
+
+    id: str
+    name: str
+    arguments: str = "{}"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a model said and called in a conversation, and what each call brought.
+
+    Attributes:
+        text: What it said beside its calls.
+        calls: Its calls, in order.
+        results: One text per call, in the same order; without calls, one text that the model is
+            told next.
+    """
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +68,9 @@ class Prompt:
         schema: JSON schema of the answer, or None for plain text.
         name: Short name of the answer's schema, for providers that want one.
         max_tokens: Longest answer, in tokens.
+        tools: What the model may call. A model that cannot call anything may ignore them and
+            answer in text.
+        turns: What came after `user` in the same conversation, the oldest first.
     """
 
     role: str
@@ -53,6 +79,8 @@ class Prompt:
     schema: Mapping[str, Any] | None = None
     name: str = "answer"
     max_tokens: int = 2000
+    tools: tuple[Tool, ...] = ()
+    turns: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +95,9 @@ class Completion:
         output_tokens: Likewise, reasoning included.
         cost: Micro-dollars, or None if the price is unknown.
         estimated: Whether the counts are estimates.
+        calls: The tools it wants called, in order; only where the prompt had tools.
+        cited: Pages that the provider's own web search names as its sources: to be read and
+            checked, never evidence by themselves.
     """
 
     text: str
@@ -76,6 +107,8 @@ class Completion:
     output_tokens: int = 0
     cost: int | None = None
     estimated: bool = False
+    calls: tuple[ToolCall, ...] = ()
+    cited: tuple[Source, ...] = ()
 
 
 class LLM(Protocol):
@@ -127,99 +160,75 @@ class ProgressSink(Protocol):
     def emit(self, event: Event) -> None: ...
 
 
-# --- seams -------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a person is asked to approve: the queries of one round of retrieval.
 
-
-@dataclass(slots=True)
-class Scope:
-    """On whose account calls are made: the node, its budget, what it used, what it went without."""
-
-    path: Path = ()
-    budget: Budget = field(default_factory=Budget)
-    usage: Usage = field(default_factory=Usage)
-    mishaps: list[Failure] = field(default_factory=list)
-
-
-class Outside(Protocol):
-    """Every outside call of a run passes here: permit, budget, retry, timeout, events, record.
-
-    A permit is held for one call, never while waiting to try again. All raise `DeepResearchError`s
-    only.
+    Attributes:
+        path: The node they belong to; () is the question itself.
+        queries: What would be searched for, in order.
+        reason: Why, in a few words.
     """
 
-    async def complete(self, prompt: Prompt, scope: Scope, step: str) -> Completion:
-        """Ask the model that plays `prompt.role`."""
-        ...
-
-    async def search(self, query: str, scope: Scope) -> Sequence[Source]:
-        """Ask all configured engines; merged, canonical, de-duplicated, best first.
-
-        An engine that fails is reported and the others count. Raises only if all of them fail.
-        """
-        ...
-
-    async def read(self, source: Source, scope: Scope) -> Page:
-        """Read a page, once per URL and run, whoever asks."""
-        ...
+    path: Path
+    queries: tuple[Query, ...]
+    reason: str = ""
 
 
-class Emit(Protocol):
-    """Tells the run's stream that something happened. Never blocks, never raises."""
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a person said of a proposal.
 
-    def __call__(self, event: Event, /) -> None: ...
+    Attributes:
+        queries: What may be searched for: all, some, or changed ones; none plans nothing more
+            here.
+        rejected: Whether the whole run is to end.
+        reason: Why, for the record.
+    """
+
+    queries: tuple[Query, ...] = ()
+    rejected: bool = False
+    reason: str = ""
 
 
-class Researcher(Protocol):
-    """A nested researcher: answers one query with its own searching, reading and learning."""
+class Approver(Protocol):
+    """Whoever says yes or no before anything is searched for."""
 
-    async def investigate(self, node: ResearchNode, brief: Brief, scope: Scope) -> Findings:
-        """Return what `node.query` brought.
-
-        May use `node.known`, `node.asked` and `node.read`, nothing of siblings.
-        """
+    async def approve(self, proposal: Proposal) -> Verdict:
+        """Say what of `proposal` may be done."""
         ...
 
 
-class Planner(Protocol):
-    """Turns a question into a brief, and decides after each node what to ask next."""
+class Clarifier(Protocol):
+    """Whoever can say what an ambiguous request means."""
 
-    async def brief(self, question: str, scope: Scope) -> Brief:
-        """Say what is to be researched. Falls back to the bare question rather than fail."""
-        ...
-
-    async def decide(
-        self, node: ResearchNode, brief: Brief, shape: Shape, scope: Scope
-    ) -> Decision:
-        """Delegate at most `shape.breadth` queries below `node`, or stop with a reason."""
+    async def clarify(self, questions: Sequence[str]) -> Sequence[str]:
+        """Answer each question; '' where there is no answer, nothing at all to leave it open."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
-    """One sentence of a draft; `evidence` are ids of `Bank.items`, paragraphs count from 0."""
+class Lead:
+    """What an earlier run established: something to verify, never evidence.
+
+    Attributes:
+        text: The claim.
+        urls: Pages that it stood on.
+        date: When that run ended, ISO date.
+    """
 
     text: str
-    evidence: tuple[int, ...] = ()
-    paragraph: int = 0
+    urls: tuple[str, ...] = ()
+    date: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DraftSection:
-    """A heading with its sentences, before numbering."""
+class Memory(Protocol):
+    """What earlier runs established."""
 
-    title: str
-    sentences: tuple[Sentence, ...]
-
-
-class Writer(Protocol):
-    """Turns the bank into sections. It cites ids of the bank; code renders numbers and URLs."""
-
-    async def write(self, brief: Brief, bank: Bank, scope: Scope) -> tuple[DraftSection, ...]:
-        """Write all sections. Raises `DeepResearchError` if it cannot: then a plainer one does."""
+    async def recall(self, question: str) -> Sequence[Lead]:
+        """Return what is remembered on the topic of `question`, the most fitting first."""
         ...
 
-    async def rewrite(
-        self, sentence: Sentence, missing: Sequence[str], bank: Bank, brief: Brief, scope: Scope
-    ) -> Sentence:
-        """Say it again so that the quotes carry it; called once for each that failed the check."""
+    async def remember(self, report: Report) -> None:
+        """Keep the verified claims of a finished run."""
         ...

@@ -77,6 +77,47 @@ class Conflict:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one step used of one model: a row of the report's usage table.
+
+    `cost` is in micro-dollars, or None as soon as one price was unknown.
+    """
+
+    step: str
+    role: str
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What came of one turn of the supervisor, and what it decided next.
+
+    Attributes:
+        n: Counts from 1.
+        learnings: What this turn brought.
+        news: Share of it (0 to 1) that nobody knew before.
+        verdict: What the critic recommends: 'research' or 'report'.
+        gaps: What is missing, as the critic sees it.
+        delegated: Search texts of the next turn; empty ends the research.
+        stop: Why it ends, in one word; '' while it goes on.
+        reason: The critic's or the supervisor's own words.
+    """
+
+    n: int
+    learnings: int
+    news: float
+    verdict: str
+    gaps: tuple[str, ...] = ()
+    delegated: tuple[str, ...] = ()
+    stop: str = ""
+    reason: str = ""
+
+
 @dataclass(slots=True)
 class Report:
     """The result of a run. `report.json` is this, see `docs/reference/report.md`."""
@@ -95,6 +136,8 @@ class Report:
     failures: tuple[Failure, ...] = ()
     tree: ResearchNode | None = None
     usage: Usage = field(default_factory=Usage)
+    spent: tuple[Spent, ...] = ()
+    rounds: tuple[Round, ...] = ()
     notes: tuple[str, ...] = ()
     config_digest: str = ""
     version: str = ""

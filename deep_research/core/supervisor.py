@@ -14,8 +14,8 @@ from .events import Event, Kind
 from .merge import merge
 from .model import Brief, Failure, Query, ResearchNode, Shape
 from .outcome import failures, gaps, outcome
-from .ports import Emit, Planner, Scope
 from .report import Report, RunStatus
+from .seams import Emit, Planner, Scope
 from .tree import Tree
 
 

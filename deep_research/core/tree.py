@@ -8,7 +8,7 @@ from .budget import Budget
 from .errors import AuthFailed, BudgetExceeded, ConfigError, DeepResearchError
 from .events import Event, Kind
 from .model import Brief, Decision, Failure, Findings, ResearchNode, Shape, Status
-from .ports import Emit, Planner, Researcher, Scope
+from .seams import Emit, Planner, Researcher, Scope
 
 _FATAL = (AuthFailed, ConfigError, BudgetExceeded)
 

@@ -10,8 +10,8 @@ from typing import Final
 from deep_research.core.model import Brief, Learning, Page, Query, ResearchNode, Source
 from deep_research.core.passages import Excerpt, split
 from deep_research.core.pipeline import Lesson
-from deep_research.core.ports import Scope
 from deep_research.core.rank import Ranker
+from deep_research.core.seams import Scope
 from deep_research.core.text import likeness, numbers
 from deep_research.core.urls import same_page
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from deep_research.core.delegate import why_stop
 from deep_research.core.model import Brief, Decision, Query, ResearchNode, Shape
-from deep_research.core.ports import Scope
+from deep_research.core.seams import Scope
 from deep_research.core.text import shorten, unique
 
 from .language import detect

@@ -10,8 +10,8 @@ from urllib.parse import unquote
 
 from deep_research.core.merge import Bank, Item
 from deep_research.core.model import Brief, Source
-from deep_research.core.ports import DraftSection, Scope, Sentence
 from deep_research.core.rank import Ranker
+from deep_research.core.seams import DraftSection, Scope, Sentence
 from deep_research.core.text import likeness, shorten, terms
 
 _WORDS: Final = {

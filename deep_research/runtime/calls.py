@@ -16,7 +16,8 @@ from deep_research.core.errors import (
 )
 from deep_research.core.events import Event, Kind
 from deep_research.core.model import Path, Usage
-from deep_research.core.ports import LLM, Completion, Emit, Prompt, Scope
+from deep_research.core.ports import LLM, Completion, Prompt
+from deep_research.core.seams import Emit, Scope
 
 T = TypeVar("T")
 

@@ -18,15 +18,8 @@ from deep_research.core.errors import (
 )
 from deep_research.core.events import Kind
 from deep_research.core.model import Page, Source, Usage
-from deep_research.core.ports import (
-    LLM,
-    Completion,
-    Emit,
-    PageReader,
-    Prompt,
-    Scope,
-    SearchEngine,
-)
+from deep_research.core.ports import LLM, Completion, PageReader, Prompt, SearchEngine
+from deep_research.core.seams import Emit, Scope
 from deep_research.core.urls import same_page
 
 from .calls import Call, Patience, bill, checked, guarded, worst_case

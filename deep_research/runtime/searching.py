@@ -15,7 +15,8 @@ from deep_research.core.errors import (
 )
 from deep_research.core.events import Event, Kind
 from deep_research.core.model import Failure, Path, Source
-from deep_research.core.ports import Emit, Scope, SearchEngine
+from deep_research.core.ports import SearchEngine
+from deep_research.core.seams import Emit, Scope
 from deep_research.core.text import shorten
 
 from .calls import Call, Patience, guarded

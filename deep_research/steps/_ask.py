@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Final, TypeVar
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from deep_research.core.errors import BadAnswer, BudgetExceeded, ProviderError
-from deep_research.core.ports import Completion, Outside, Prompt, Scope
+from deep_research.core.ports import Completion, Prompt
+from deep_research.core.seams import Outside, Scope
 from deep_research.core.text import shorten
 
 from ._clean import repeated_tail

@@ -10,7 +10,8 @@ from pydantic import Field
 
 from deep_research.core.languages import LANGUAGES
 from deep_research.core.model import Brief
-from deep_research.core.ports import Outside, Prompt, Scope
+from deep_research.core.ports import Prompt
+from deep_research.core.seams import Outside, Scope
 from deep_research.core.text import shorten, terms, unique
 
 from ._ask import Answer, ask

@@ -17,7 +17,8 @@ from deep_research.core.merge import fit
 from deep_research.core.model import Brief, Failure, Learning, Page, Query, ResearchNode, Source
 from deep_research.core.passages import Excerpt, select
 from deep_research.core.pipeline import Learner, Lesson, unread_first
-from deep_research.core.ports import Outside, Prompt, Scope
+from deep_research.core.ports import Prompt
+from deep_research.core.seams import Outside, Scope
 from deep_research.core.text import names, unique, words
 
 from ._ask import Answer, ask

@@ -13,7 +13,8 @@ from deep_research.core.errors import AuthFailed, BudgetExceeded, DeepResearchEr
 from deep_research.core.events import Event, Kind
 from deep_research.core.merge import fit
 from deep_research.core.model import Brief, Decision, Query, ResearchNode, Shape
-from deep_research.core.ports import Emit, Outside, Prompt, Scope
+from deep_research.core.ports import Prompt
+from deep_research.core.seams import Emit, Outside, Scope
 
 from ._ask import Answer, ask
 from ._prompt import DATA_RULE, assignment, block, bullets, data, query_text

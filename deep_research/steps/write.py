@@ -14,7 +14,8 @@ from deep_research.core.events import Event, Kind
 from deep_research.core.evidence import missing
 from deep_research.core.merge import Bank, Item
 from deep_research.core.model import Brief
-from deep_research.core.ports import DraftSection, Emit, Outside, Prompt, Scope, Sentence
+from deep_research.core.ports import Prompt
+from deep_research.core.seams import DraftSection, Emit, Outside, Scope, Sentence
 from deep_research.core.text import fold, likeness, sentences, shorten
 
 from ._ask import Answer, ask

@@ -14,14 +14,7 @@ from typing import Final, TypeVar
 from deep_research.core.budget import RESOURCES
 from deep_research.core.errors import DeepResearchError, ProviderError
 from deep_research.core.model import Page, Source
-from deep_research.core.ports import (
-    LLM,
-    Completion,
-    Exporter,
-    PageReader,
-    Prompt,
-    SearchEngine,
-)
+from deep_research.core.ports import LLM, Completion, Exporter, PageReader, Prompt, SearchEngine
 from deep_research.core.report import Report
 from deep_research.core.urls import canonical, same_page
 

@@ -215,7 +215,7 @@ class TestFolder:
         (folder.path / "sources").write_text("a file is in the way")
         reader = FakeReader({"http://a.org/": "text"})
         gate = Gate(llms={}, engines=[], reader=reader, emit=lambda _: None, save=folder.save)
-        from deep_research.core.ports import Scope
+        from deep_research.core.seams import Scope
 
         with pytest.raises(JournalError, match=r"cannot save the text of http://a.org/"):
             await gate.read(Source("http://a.org/"), Scope())

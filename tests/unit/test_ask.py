@@ -7,7 +7,8 @@ import pytest
 from pydantic import BaseModel, Field
 
 from deep_research.core.errors import BadAnswer, BudgetExceeded, ContextTooLong, ProviderUnavailable
-from deep_research.core.ports import Completion, Prompt, Scope
+from deep_research.core.ports import Completion, Prompt
+from deep_research.core.seams import Scope
 from deep_research.steps._ask import Answer, ask, schema_of
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.core.model import Brief, Evidence, Learning, Page, Query, ResearchNode, Source
-from deep_research.core.ports import Scope
+from deep_research.core.seams import Scope
 from deep_research.extractive.focus import follow_up, name_in
 from deep_research.extractive.learn import ExtractiveLearner
 from deep_research.extractive.question import analyse

@@ -4,7 +4,7 @@ import pytest
 
 from deep_research.core.budget import Budget
 from deep_research.core.model import Brief, Findings, Learning, Query, ResearchNode, Shape
-from deep_research.core.ports import Scope
+from deep_research.core.seams import Scope
 from deep_research.extractive.plan import ExtractivePlanner
 
 PLANNER = ExtractivePlanner()

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from deep_research.core.model import Brief, Learning, Page, Query, ResearchNode, Source
-from deep_research.core.ports import Scope
+from deep_research.core.seams import Scope
 from deep_research.extractive.learn import ExtractiveLearner
 from deep_research.extractive.question import analyse
 from deep_research.extractive.relevance import fits

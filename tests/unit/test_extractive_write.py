@@ -4,7 +4,7 @@ import pytest
 
 from deep_research.core.merge import Bank, Item
 from deep_research.core.model import Brief, Evidence, Learning, Source
-from deep_research.core.ports import Scope, Sentence
+from deep_research.core.seams import Scope, Sentence
 from deep_research.extractive.write import ExtractiveWriter, subject
 
 WRITER = ExtractiveWriter()

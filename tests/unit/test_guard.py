@@ -23,7 +23,8 @@ from deep_research.core.errors import (
 )
 from deep_research.core.events import Kind
 from deep_research.core.model import Page, Source
-from deep_research.core.ports import Completion, Prompt, Scope
+from deep_research.core.ports import Completion, Prompt
+from deep_research.core.seams import Scope
 from deep_research.runtime.guard import Gate, Limits, Timeouts
 from deep_research.runtime.hits import fuse, usable
 from deep_research.runtime.permits import Permits

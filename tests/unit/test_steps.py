@@ -31,7 +31,8 @@ from deep_research.core.model import (
     Source,
 )
 from deep_research.core.pipeline import Lesson
-from deep_research.core.ports import Completion, Prompt, Scope, Sentence
+from deep_research.core.ports import Completion, Prompt
+from deep_research.core.seams import Scope, Sentence
 from deep_research.steps.brief import make_brief
 from deep_research.steps.learn import ModelLearner, searchable
 from deep_research.steps.plan import TreePlanner

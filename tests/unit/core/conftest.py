@@ -30,7 +30,7 @@ from deep_research.core.model import (
     Source,
 )
 from deep_research.core.passages import quote_at
-from deep_research.core.ports import DraftSection, Scope, Sentence
+from deep_research.core.seams import DraftSection, Scope, Sentence
 from deep_research.core.tree import Tree
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from deep_research.core.citations import Renderer, adopt, bare
 from deep_research.core.merge import Bank
-from deep_research.core.ports import DraftSection, Sentence
 from deep_research.core.report import Conflict, Support
+from deep_research.core.seams import DraftSection, Sentence
 
 
 def rendered(bank: Bank, *drafts: DraftSection, question: str = "Q") -> Any:

@@ -13,8 +13,8 @@ from deep_research.core.errors import BadAnswer, ProviderUnavailable
 from deep_research.core.events import Kind
 from deep_research.core.merge import Bank
 from deep_research.core.model import Brief
-from deep_research.core.ports import DraftSection, Scope, Sentence
 from deep_research.core.report import Report, RunStatus, Support
+from deep_research.core.seams import DraftSection, Scope, Sentence
 
 IRON = "Iron melts at 1811 kelvin."
 TIN = "Tin melts at 505 kelvin."

@@ -18,8 +18,8 @@ from deep_research.core.model import (
     Status,
     Usage,
 )
-from deep_research.core.ports import Scope
 from deep_research.core.report import Report, RunStatus
+from deep_research.core.seams import Scope
 
 
 def test_a_query_has_all_of_its_texts_the_main_one_first() -> None:

@@ -22,7 +22,7 @@ from deep_research.core.model import (
     Source,
 )
 from deep_research.core.pipeline import Lesson, Pipeline, unread_first
-from deep_research.core.ports import Scope
+from deep_research.core.seams import Scope
 
 
 def hits(*urls: str) -> list[Source]:

@@ -12,8 +12,8 @@ from deep_research.core.compose import Composer
 from deep_research.core.errors import AuthFailed, BadAnswer, ProviderUnavailable
 from deep_research.core.events import Kind
 from deep_research.core.model import Brief, Findings, Query, ResearchNode, Shape, Status, Usage
-from deep_research.core.ports import Scope
 from deep_research.core.report import Report
+from deep_research.core.seams import Scope
 from deep_research.core.supervisor import Limits, Supervisor
 from deep_research.core.tree import Tree
 

@@ -1,0 +1,119 @@
+"""How the core sees the layers round it, as Protocols: seams, where `ports` are what users swap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from .budget import Budget
+from .events import Event
+from .merge import Bank
+from .model import (
+    Brief,
+    Decision,
+    Failure,
+    Findings,
+    Page,
+    Path,
+    ResearchNode,
+    Shape,
+    Source,
+    Usage,
+)
+from .ports import Completion, Prompt
+
+
+@dataclass(slots=True)
+class Scope:
+    """On whose account calls are made: the node, its budget, what it used, what it went without."""
+
+    path: Path = ()
+    budget: Budget = field(default_factory=Budget)
+    usage: Usage = field(default_factory=Usage)
+    mishaps: list[Failure] = field(default_factory=list)
+
+
+class Outside(Protocol):
+    """Every outside call of a run passes here: permit, budget, retry, timeout, events, record.
+
+    A permit is held for one call, never while waiting to try again. All raise `DeepResearchError`s
+    only.
+    """
+
+    async def complete(self, prompt: Prompt, scope: Scope, step: str) -> Completion:
+        """Ask the model that plays `prompt.role`."""
+        ...
+
+    async def search(self, query: str, scope: Scope) -> Sequence[Source]:
+        """Ask all configured engines; merged, canonical, de-duplicated, best first.
+
+        An engine that fails is reported and the others count. Raises only if all of them fail.
+        """
+        ...
+
+    async def read(self, source: Source, scope: Scope) -> Page:
+        """Read a page, once per URL and run, whoever asks."""
+        ...
+
+
+class Emit(Protocol):
+    """Tells the run's stream that something happened. Never blocks, never raises."""
+
+    def __call__(self, event: Event, /) -> None: ...
+
+
+class Researcher(Protocol):
+    """A nested researcher: answers one query with its own searching, reading and learning."""
+
+    async def investigate(self, node: ResearchNode, brief: Brief, scope: Scope) -> Findings:
+        """Return what `node.query` brought.
+
+        May use `node.known`, `node.asked` and `node.read`, nothing of siblings.
+        """
+        ...
+
+
+class Planner(Protocol):
+    """Turns a question into a brief, and decides after each node what to ask next."""
+
+    async def brief(self, question: str, scope: Scope) -> Brief:
+        """Say what is to be researched. Falls back to the bare question rather than fail."""
+        ...
+
+    async def decide(
+        self, node: ResearchNode, brief: Brief, shape: Shape, scope: Scope
+    ) -> Decision:
+        """Delegate at most `shape.breadth` queries below `node`, or stop with a reason."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence of a draft; `evidence` are ids of `Bank.items`, paragraphs count from 0."""
+
+    text: str
+    evidence: tuple[int, ...] = ()
+    paragraph: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DraftSection:
+    """A heading with its sentences, before numbering."""
+
+    title: str
+    sentences: tuple[Sentence, ...]
+
+
+class Writer(Protocol):
+    """Turns the bank into sections. It cites ids of the bank; code renders numbers and URLs."""
+
+    async def write(self, brief: Brief, bank: Bank, scope: Scope) -> tuple[DraftSection, ...]:
+        """Write all sections. Raises `DeepResearchError` if it cannot: then a plainer one does."""
+        ...
+
+    async def rewrite(
+        self, sentence: Sentence, missing: Sequence[str], bank: Bank, brief: Brief, scope: Scope
+    ) -> Sentence:
+        """Say it again so that the quotes carry it; called once for each that failed the check."""
+        ...
