@@ -1,9 +1,11 @@
 """How much of what a question needs does the tree read, without any model?
 
     python benchmarks/hops.py DOCS.jsonl QUESTIONS.jsonl [--searches 12] [--passages 25] [--limit N]
+    python benchmarks/hops.py DOCS.jsonl QUESTIONS.jsonl --turns 5
 
 Runs the extractive tree over a closed collection for each question and counts the gold passages
-among those it read. Beside it stands one BM25 search that reads the same number of passages.
+among those it read. Beside it stands one BM25 search that reads the same number of passages. With
+`--turns` above 1 the supervisor's rule-bound rounds follow the tree, on the same searches.
 
 DOCS.jsonl has one passage a line, {"id", "title", "text"}; QUESTIONS.jsonl one question a line,
 {"q", "gold": [ids]}. 2WikiMultihopQA, MuSiQue and HotpotQA can be brought into this form. Searching
@@ -20,7 +22,7 @@ import re
 import sqlite3
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,8 @@ from deep_research.core.events import Event
 from deep_research.core.model import Page, Query, ResearchNode, Shape, Source
 from deep_research.core.pipeline import Pipeline
 from deep_research.core.ports import Completion, Prompt
+from deep_research.core.review import PlainCritic
+from deep_research.core.rounds import Course, Rounds
 from deep_research.core.seams import Scope
 from deep_research.core.text import STOPWORDS
 from deep_research.core.tree import Tree
@@ -108,17 +112,28 @@ def ignore(_: Event) -> None:
     """Nobody watches."""
 
 
-async def research(collection: Collection, question: str, searches: int, passages: int) -> Library:
-    """Grow one tree and return what it read."""
+async def nobody(_: Sequence[str]) -> Mapping[str, str]:
+    """Nobody can be asked."""
+    return {}
+
+
+async def research(
+    collection: Collection, question: str, searches: int, passages: int, turns: int = 1
+) -> Library:
+    """Grow one tree, take further turns if there are any, and return what was read."""
     library = Library(collection)
     planner = ExtractivePlanner()
     pipeline = Pipeline(library, ExtractiveLearner(), ignore, PAGES_PER_QUERY)
-    tree = Tree(pipeline, planner, ignore, asyncio.Semaphore(4), FLOOR)
+    spare = SHAPE.breadth if turns > 1 else 0
+    tree = Tree(pipeline, planner, ignore, asyncio.Semaphore(4), FLOOR, spare)
     budget = Budget({"searches": searches, "pages": passages})
-    brief = await planner.brief(question, Scope((), budget))
+    brief = await planner.brief(question, Scope((), budget), nobody)
     first, *rest = brief.queries[: max(1, searches)]
     root = ResearchNode(Query(first, question, tuple(rest)))
     await tree.investigate(root, brief, SHAPE, budget)
+    if turns > 1 and not root.failure:
+        rounds = Rounds(tree, planner, PlainCritic(), ignore, turns)
+        await rounds.lead(root, brief, SHAPE, budget, Course())
     return library
 
 
@@ -153,14 +168,20 @@ def load(path: Path) -> list[dict[str, Any]]:
 
 
 async def compare(
-    docs: Path, questions: Path, searches: int, passages: int, limit: int | None
+    docs: Path,
+    questions: Path,
+    searches: int,
+    passages: int,
+    limit: int | None,
+    *,
+    turns: int = 1,
 ) -> dict[str, Any]:
     """Run all questions; return both tallies and the mean numbers of searches and passages."""
     collection = Collection(load(docs))
     tree, single = Tally(), Tally()
     asked, read, missed = [], [], []
     for item in load(questions)[:limit]:
-        library = await research(collection, item["q"], searches, passages)
+        library = await research(collection, item["q"], searches, passages, turns)
         tree.add(library.read_ids, item["gold"])
         found = collection.search(item["q"], passages)
         single.add([doc_id for doc_id, _, _ in found], item["gold"])
@@ -186,11 +207,14 @@ def main() -> None:
     parser.add_argument("--searches", type=int, default=12, help="searches a question, at most")
     parser.add_argument("--passages", type=int, default=25, help="passages read, at most")
     parser.add_argument("--limit", type=int, help="only the first N questions")
+    parser.add_argument("--turns", type=int, default=1, help="turns of the supervisor; 1: the tree")
     parser.add_argument("--missed", action="store_true", help="list the questions with gold unread")
     args = parser.parse_args()
     began = time.perf_counter()
     result = asyncio.run(
-        compare(args.docs, args.questions, args.searches, args.passages, args.limit)
+        compare(
+            args.docs, args.questions, args.searches, args.passages, args.limit, turns=args.turns
+        )
     )
     print(f"{args.questions.name}: {result['questions']} questions, no language model")
     searches, passages = result["most"]

@@ -132,8 +132,28 @@ def modules(world: str) -> Tools:
     return Tools(content, score, analyse)
 
 
+class Job(NamedTuple):
+    """One run of the engine.
+
+    Attributes:
+        name: Folder of its files.
+        seed: World to run in.
+        depth: Levels of the tree.
+        faults: Of the model, by name.
+        extra: Further flags of the engine.
+        question: What is asked; '' asks the world's own question.
+    """
+
+    name: str
+    seed: int
+    depth: int
+    faults: str = "none"
+    extra: tuple[str, ...] = ()
+    question: str = ""
+
+
 def run_engine(
-    args: argparse.Namespace, url: str, question: str, folder: Path
+    args: argparse.Namespace, url: str, question: str, folder: Path, job: Job
 ) -> tuple[int, float]:
     """Run the engine once; return its exit code (124: `--timeout` reached) and its wall seconds."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
@@ -147,9 +167,9 @@ def run_engine(
     }
     engine = shlex.split(args.engine) if args.engine else [sys.executable, "-m", "deep_research"]
     command = [*engine, "run", question, "--llm", "openai:sim-large", "--search", "searxng"]
-    for flag in ("breadth", "depth", "concurrency"):
-        command += [f"--{flag}", str(getattr(args, flag))]
-    command += ["--set", "network.allow_hosts=127.0.0.1", "-o", str(folder / "run"), *args.extra]
+    command += ["--breadth", str(args.breadth), "--depth", str(job.depth)]
+    command += ["--concurrency", str(args.concurrency)]
+    command += ["--set", "network.allow_hosts=127.0.0.1", "-o", str(folder / "run"), *job.extra]
     began = time.perf_counter()
     with (folder / "stdout.md").open("wb") as out, (folder / "stderr.txt").open("wb") as err:
         try:
@@ -167,15 +187,13 @@ def run_engine(
     return done.returncode, time.perf_counter() - began
 
 
-def measure(
-    args: argparse.Namespace, url: str, faults: str, seed: int, tools: Tools
-) -> dict[str, Any]:
+def measure(args: argparse.Namespace, url: str, job: Job, tools: Tools) -> dict[str, Any]:
     """Reset the world, run the engine in it, and return all figures of the run."""
-    folder = args.out / f"{faults}-seed{seed}"
+    folder = args.out / job.name
     folder.mkdir(parents=True)
-    reset = {"label": folder.name, "seed": seed, "speed": args.speed} | NO_FAULTS | FAULTS[faults]
-    question = call(url + "/admin/reset", reset)["question"]
-    code, wall = run_engine(args, url, question, folder)
+    reset = {"label": job.name, "seed": job.seed, "speed": args.speed}
+    asked = call(url + "/admin/reset", reset | NO_FAULTS | FAULTS[job.faults])["question"]
+    code, wall = run_engine(args, url, job.question or asked, folder, job)
     stats, log = call(url + "/admin/stats"), call(url + "/admin/log")
     for name, value in (("stats.json", stats), ("log.json", log)):
         (folder / name).write_text(json.dumps(value, indent=1), encoding="utf-8")
@@ -186,7 +204,7 @@ def measure(
         tools.analyse.read_events(events) if events.is_file() else []
     )
     (folder / "critical_path.json").write_text(json.dumps(path, indent=1), encoding="utf-8")
-    world = tools.content.World(seed=seed)
+    world = tools.content.World(seed=job.seed)
     sources = [r.get("url", "") for r in result.get("references") or []]
     scored = tools.score.score(world, report, sources, detail=True)
     (folder / "score.json").write_text(json.dumps(scored, indent=1), encoding="utf-8")
@@ -196,7 +214,7 @@ def measure(
         "wall s": round(wall, 1),
         "exit code": code,
     }
-    return {"faults": faults, "seed": seed, "folder": str(folder), "figures": figures}
+    return {"faults": job.faults, "seed": job.seed, "folder": str(folder), "figures": figures}
 
 
 def _text(path: Path) -> str:
@@ -211,18 +229,15 @@ def _object(path: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _parser() -> argparse.ArgumentParser:
-    summary, _, rest = (__doc__ or "").partition("\n")
+def parser(doc: str) -> argparse.ArgumentParser:
+    """Return a parser with the options of every command that runs the engine in the world."""
+    summary, _, rest = doc.partition("\n")
     ap = argparse.ArgumentParser(
         description=summary, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     ap.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="worlds to run in")
     ap.add_argument("--breadth", type=int, default=4)
-    ap.add_argument("--depth", type=int, default=2)
     ap.add_argument("--concurrency", type=int, default=16)
-    ap.add_argument(
-        "--faults", nargs="+", choices=FAULTS, default=["none"], help="of the model; 'all': at once"
-    )
     ap.add_argument("--speed", type=float, default=1.0, help="divides all latencies of the world")
     ap.add_argument("--world", default=str(HERE / "world"), help="folder or address of the world")
     ap.add_argument(
@@ -240,23 +255,34 @@ def _parser() -> argparse.ArgumentParser:
     return ap
 
 
-def main(argv: list[str]) -> int:
-    """Return 0 if each run ended with a report (exit 0 or 3), 1 if one did not, 2 if unusable."""
-    ap = _parser()
+def arguments(ap: argparse.ArgumentParser, argv: list[str]) -> argparse.Namespace:
+    """Parse `argv`; what follows `--` is for the engine. Makes the dated folder."""
     cut = argv.index("--") if "--" in argv else len(argv)
     args = ap.parse_args(argv[:cut])
-    args.extra = argv[cut + 1 :]
+    args.extra = tuple(argv[cut + 1 :])
     sys.dont_write_bytecode = True  # the folder of a world may belong to others
     args.out = args.out.resolve() / time.strftime("%Y%m%d-%H%M%S")
     args.out.mkdir(parents=True)
+    return args
+
+
+def main(argv: list[str]) -> int:
+    """Return 0 if each run ended with a report (exit 0 or 3), 1 if one did not, 2 if unusable."""
+    ap = parser(__doc__ or "")
+    ap.add_argument("--depth", type=int, default=2)
+    ap.add_argument(
+        "--faults", nargs="+", choices=FAULTS, default=["none"], help="of the model; 'all': at once"
+    )
+    args = arguments(ap, argv)
     results = []
     try:
         tools = modules(args.world)
         with served(args.world, args.port, args.out / "world.log") as url:
             for faults in args.faults:
                 for seed in args.seeds:
-                    results.append(measure(args, url, faults, seed, tools))
-                    print(_line(results[-1]), file=sys.stderr, flush=True)
+                    job = Job(f"{faults}-seed{seed}", seed, args.depth, faults, args.extra)
+                    results.append(measure(args, url, job, tools))
+                    print(line_of(results[-1]), file=sys.stderr, flush=True)
     except (UnusableError, ImportError, urllib.error.URLError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -275,12 +301,13 @@ def main(argv: list[str]) -> int:
     return 0 if all(r["figures"]["exit code"] in {0, 3} for r in results) else 1
 
 
-def _line(result: dict[str, Any]) -> str:
+def line_of(result: dict[str, Any]) -> str:
+    """Say in one line what came of a run, and why if nothing did."""
     f = result["figures"]
     last = _text(Path(result["folder"]) / "stderr.txt").strip().rpartition("\n")[2]
     why = "" if f["exit code"] in {0, 3} else f" ({last[:200]})"
     return (
-        f"faults {result['faults']}, seed {result['seed']}: exit {f['exit code']}, {f['status']}, "
+        f"{Path(result['folder']).name}: exit {f['exit code']}, {f['status']}, "
         f"recall {f['recall']}, {f['tokens']} tokens, {f['wall s']} s{why}"
     )
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from .config import Config, load
     from .core.errors import ConfigError, DeepResearchError
     from .core.events import Event
-    from .core.model import Evidence, Learning, Source
+    from .core.model import Evidence, Learning, Query, Source
+    from .core.ports import Proposal, Verdict
     from .core.report import Report
     from .runtime.tally import ResearchProgress
 
@@ -34,7 +35,10 @@ _HOMES = {
     "Event": ".core.events",
     "Evidence": ".core.model",
     "Learning": ".core.model",
+    "Query": ".core.model",
     "Source": ".core.model",
+    "Proposal": ".core.ports",
+    "Verdict": ".core.ports",
     "Report": ".core.report",
     "ResearchProgress": ".runtime.tally",
 }
@@ -58,9 +62,12 @@ __all__ = [
     "Event",
     "Evidence",
     "Learning",
+    "Proposal",
+    "Query",
     "Report",
     "ResearchProgress",
     "Source",
+    "Verdict",
     "__version__",
     "load",
     "research",

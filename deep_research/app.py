@@ -22,11 +22,14 @@ from .core.events import Event, Kind
 from .core.ports import Exporter
 from .core.report import Report, RunStatus
 from .core.supervisor import Limits, Researched, Supervisor
+from .estimate import most_nodes
 from .folder import Folder
+from .runtime.approval.patient import hook_of
+from .runtime.memory.leads import Leads
 from .runtime.progress import JsonlSink, Sink, Stream
 from .runtime.tally import Tally
 from .version import __version__
-from .wiring import Parts, shape_of
+from .wiring import Parts, memory_of, shape_of
 
 _PLAIN: Final = (
     "Researched without a language model: sentences are quoted from the sources as they stand."
@@ -42,16 +45,21 @@ class Run:
         config: All settings.
         emit: Told of every event, sync or async; whatever it does cannot harm the run. Several may
             be given.
+        approver: An `Approver`, or a function of a `Proposal`, plain or async: asked before each
+            round of searching, unless somebody set `approval.ask` to 'never'.
+        clarifier: A `Clarifier`, or a function of a list of questions, plain or async.
         folder: Where the files go; default `report.folder`, else 'runs/<id>'.
         run: The run's id; default the time and eight random letters.
 
     Attributes:
         models: Who plays which role; empty without a language model.
+        shape: Breadth and depth of the tree, at most.
         engines: Names of the search engines.
         tally: Where the run stands.
 
     Raises:
-        ConfigError: The question is blank, or the settings contradict each other.
+        ConfigError: The question is blank, the settings contradict each other, or a hook cannot be
+            called.
     """
 
     def __init__(
@@ -60,6 +68,8 @@ class Run:
         config: Config,
         *,
         emit: Sink | Iterable[Sink] = (),
+        approver: object = None,
+        clarifier: object = None,
         folder: Path | None = None,
         run: str | None = None,
     ) -> None:
@@ -67,7 +77,10 @@ class Run:
         self.config = config
         self.id = run or f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
         self.models = resolve_llm(config, registry.names("llms"))
+        self.shape = shape_of(config, self.models)
         self.engines = resolve_engines(config)
+        self._approver = hook_of(approver, "approve")
+        self._clarifier = hook_of(clarifier, "clarify")
         # A name that nobody has is told before anything is spent.
         registry.address("researchers", config.researcher)
         for name in self.engines:
@@ -79,6 +92,7 @@ class Run:
         self._folder = Folder(folder or Path(config.report.folder or Path("runs") / self.id))
         sinks = emit if isinstance(emit, Iterable) else [emit]
         self.stream = Stream(self.id, [JsonlSink(self._folder.events), self.tally.add, *sinks])
+        self._leads = Leads(memory_of(config), self.stream.emit)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._stopped = False
@@ -136,7 +150,15 @@ class Run:
             return await self._report(supervisor, done)
 
     def _parts(self, engines: Iterable[str]) -> Parts:
-        return Parts(self.config, self.models, tuple(engines), self.stream.emit, self._folder.save)
+        return Parts(
+            self.config,
+            self.models,
+            tuple(engines),
+            self.stream.emit,
+            self._folder.save,
+            self._approver,
+            self._clarifier,
+        )
 
     @asynccontextmanager
     async def _opened(self, parts: Parts) -> AsyncIterator[Supervisor]:
@@ -158,13 +180,16 @@ class Run:
             self._stop.set()
         self.stream.emit(Event(Kind.RUN_STARTED, data=self._facts()))
         self._warn(_few(parts.problems))
-        return await supervisor.research(self.question, self._limits(), self._stop)
+        leads = await self._leads.recall(self.question)
+        return await supervisor.research(self.question, self._limits(), self._stop, leads)
 
     async def _report(self, supervisor: Supervisor, done: Researched) -> Report:
         report = await supervisor.report(self.id, done)
         report.config_digest, report.version = self.config.digest(), __version__
+        report.spent = self.tally.spent
         if not self.models:
             report.notes = (_PLAIN, *report.notes)
+        await self._leads.remember(report)
         self._warn(self._folder.write(report, self.exporters))
         counts = {"references": len(report.references), "claims": len(report.claims)}
         self.stream.emit(Event(Kind.REPORT_READY, data={"status": str(report.status), **counts}))
@@ -186,16 +211,20 @@ class Run:
     def _limits(self) -> Limits:
         budget = self.config.budget
         return Limits(
-            shape_of(self.config), Budget(budget.amounts()), budget.seconds, budget.writer_share
+            self.shape,
+            Budget(budget.amounts()),
+            budget.seconds,
+            budget.writer_share,
+            self.config.turns,
         )
 
     def _facts(self) -> Mapping[str, Any]:
-        shape = shape_of(self.config)
+        shape = self.shape
         return {
             "question": self.question,
             "breadth": shape.breadth,
             "depth": shape.depth,
-            "nodes": shape.size() + 1,
+            "nodes": most_nodes(self.config, shape),
             "llm": {role: choice.label for role, choice in self.models.items()},
             "engines": list(self.engines),
             "version": __version__,

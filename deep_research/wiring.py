@@ -17,11 +17,14 @@ from .config import Config, ModelChoice
 from .core.compose import Composer
 from .core.model import Page, Shape, Source
 from .core.pipeline import Learner
-from .core.ports import LLM, PageReader, SearchEngine
-from .core.seams import Emit, Outside, Planner, Researcher, Writer
+from .core.ports import LLM, Memory, PageReader, SearchEngine
+from .core.review import PlainCritic
+from .core.seams import Critic, Emit, Outside, Planner, Researcher, Writer
 from .core.supervisor import Supervisor
 from .core.tree import Tree
 from .core.urls import in_domains
+from .runtime.approval.aside import Hook
+from .runtime.approval.patient import Patient
 from .runtime.guard import Gate, Limits, Timeouts
 from .runtime.http import Http
 from .runtime.tokens import count
@@ -36,6 +39,7 @@ class Steps:
     """How the steps of a run are done: with a language model or without."""
 
     planner: Planner
+    critic: Critic
     learner: Learner
     writer: Writer
 
@@ -49,6 +53,8 @@ class Parts:
         engines: Names of the search engines; empty where only writing is left to do.
         emit: The run's event stream.
         save: Stores a page's text.
+        approver: Is asked before each round of searching, and
+        clarifier: what an ambiguous question means: see `runtime.approval`; None asks nobody.
         problems: What an engine could not use, one sentence each; filled when it is opened.
     """
 
@@ -57,6 +63,8 @@ class Parts:
     engines: Sequence[str]
     emit: Emit
     save: Callable[[Page], None]
+    approver: Hook | None = None
+    clarifier: Hook | None = None
     problems: list[str] = field(default_factory=list)
 
     @asynccontextmanager
@@ -87,6 +95,21 @@ class Parts:
         if prepare := getattr(engine, "prepare", None):
             await prepare()
         self.problems.extend(f"{at}: {why}" for at, why in getattr(engine, "problems", ()))
+
+    def _patient(self) -> tuple[Patient | None, Patient | None]:
+        """Return whom to ask for approval and for clarification, if anybody."""
+        approval = self.config.approval
+        patient = Patient(
+            self.emit,
+            approve=self.approver,
+            clarify=self.clarifier,
+            seconds=approval.seconds,
+            unanswered=approval.unanswered,
+        )
+        # A hook is there to be asked; a setting that somebody wrote down wins.
+        hooked = self.approver is not None and self.config.origin("approval.ask") == "default"
+        asks = hooked or approval.ask == "rounds"
+        return (patient if asks else None), (patient if self.clarifier else None)
 
     def _http(self) -> Http:
         network, reading = self.config.network, self.config.reading
@@ -127,34 +150,52 @@ class Parts:
         steps = model_steps(gate, emit, config, plain.learner) if self.models else plain
         researcher: Researcher = registry.build(
             "researchers",
-            config.researcher,
+            # Tools need somebody who calls them.
+            config.researcher if self.models else "pipeline",
             {},
             outside=gate,
             learner=steps.learner,
             emit=emit,
             pages_per_query=config.reading.pages_per_query,
+            count=count,
+            tool_calls=config.supervisor.tool_calls,
+            save=self.save,
         )
         floor = {**_FLOOR, **(_MODEL_FLOOR if self.models else {})}
         permits = asyncio.Semaphore(config.tree.concurrency)
-        tree = Tree(researcher, steps.planner, emit, permits, floor)
-        return Supervisor(tree, steps.planner, Composer(steps.writer, plain.writer, emit), emit)
+        # What a leaf would ask next is of use only where a later turn may ask it.
+        spare = config.tree.breadth if config.turns > 1 else 0
+        tree = Tree(researcher, steps.planner, emit, permits, floor, spare)
+        composer = Composer(steps.writer, plain.writer, emit)
+        approver, clarifier = self._patient()
+        return Supervisor(tree, steps.planner, composer, emit, steps.critic, approver, clarifier)
 
 
-def shape_of(config: Config) -> Shape:
-    """Return the shape of the tree that the settings ask for."""
-    tree = config.tree
-    return Shape(tree.breadth, tree.depth, tree.min_breadth, tree.queries_per_branch)
+def shape_of(config: Config, models: Mapping[str, ModelChoice]) -> Shape:
+    """Return the shape of the tree that the settings ask for.
+
+    Supervisors with a model pack their branches; others spread them.
+    """
+    tree, packs = config.tree, bool(models) and config.planner == "supervisor"
+    texts = tree.queries_per_branch or (4 if packs else 2)
+    return Shape(tree.breadth, tree.depth, tree.min_breadth, texts)
 
 
 def model_steps(gate: Outside, emit: Emit, config: Config, plain: Learner) -> Steps:
     """Return the steps that ask a language model; `plain` learns where it makes nothing of it."""
+    from .steps.brief import Briefer
     from .steps.learn import ModelLearner
     from .steps.plan import TreePlanner
+    from .steps.review import ModelCritic
+    from .steps.supervise import SupervisorPlanner
     from .steps.write import ModelWriter
 
     report = config.report
+    briefer = Briefer(gate, report.language, config.supervisor.clarify)
+    planner = TreePlanner if config.planner == "tree" else SupervisorPlanner
     return Steps(
-        TreePlanner(gate, emit, count, report.language),
+        planner(gate, emit, count, briefer),
+        ModelCritic(gate, count),
         ModelLearner(gate, count, config.reading.tokens, plain),
         ModelWriter(gate, emit, count, report.tone, report.words),
     )
@@ -167,7 +208,7 @@ def extractive_steps(config: Config) -> Steps:
     from .extractive.write import ExtractiveWriter
 
     planner = ExtractivePlanner(language=config.report.language)
-    return Steps(planner, ExtractiveLearner(), ExtractiveWriter())
+    return Steps(planner, PlainCritic(), ExtractiveLearner(), ExtractiveWriter())
 
 
 def make_engine(name: str, config: Config, http: Http) -> SearchEngine:
@@ -202,6 +243,15 @@ def make_model(choice: ModelChoice, config: Config) -> LLM:
         timeout=models.timeout,
     )
     return llm
+
+
+def memory_of(config: Config) -> Memory | None:
+    """Return what remembers across runs; None unless a file for it is set."""
+    if config.memory.file is None:
+        return None
+    from .runtime.memory.store import SqliteMemory
+
+    return SqliteMemory(config.memory.file)
 
 
 async def close_plugin(plugin: object) -> None:

@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 from deep_research.config import load
+from deep_research.core.events import Kind
+from deep_research.core.model import Status
+from deep_research.core.report import RunStatus
 from deep_research.registry import check_engine
 
 ROOT = Path(__file__).parents[1]
@@ -139,6 +142,66 @@ def test_shown_settings_exist(path, tmp_path):
             file.write_text(text, "utf-8")
             config = load(file=file, environ={}, check=check_engine)
             assert config != load(environ={}), "it shows something that is not the default"
+
+
+SUPERVISOR = (ROOT / "docs" / "concepts" / "supervisor.md").read_text("utf-8")
+STOPS = re.compile(r"^\| `(\w+)` \| ([a-z, ]+) \| ", re.MULTILINE)
+NAMES = {"stop", "stopped", "refusal", "outcome", "_usual_stop", "Why"}
+"""What reasons are called in the code: keywords, variables, properties and functions."""
+
+
+def words_in(node):
+    """Words that an expression can come to: no sentences, no conditions; of a tuple the last."""
+    match node:
+        case ast.Constant(value=str(word)) if word.isidentifier():
+            yield word
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from (*words_in(body), *words_in(orelse))
+        case ast.BoolOp(values=values):
+            yield from (word for value in values for word in words_in(value))
+        case ast.Tuple(elts=[*_, last]):
+            yield from words_in(last)
+        case ast.Subscript(value=ast.Name(id="Literal"), slice=ast.Tuple(elts=elts)):
+            yield from (word for value in elts for word in words_in(value))
+        case ast.Call(func=ast.Name(id="max"), keywords=keywords):
+            yield from (word for k in keywords if k.arg == "default" for word in words_in(k.value))
+
+
+def stops_in(tree):
+    """Reasons to stop that a module names."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.keyword(arg=name, value=value) if name in NAMES:
+                yield from words_in(value)
+            case ast.Call(func=ast.Name(id="Decision"), args=[_, value, *_]):
+                yield from words_in(value)
+            case ast.Assign(targets=[ast.Name(id=name) | ast.Tuple(elts=[*_, ast.Name(id=name)])]):
+                yield from words_in(node.value) if name in NAMES else ()
+            case ast.FunctionDef(name=name) if name in NAMES:
+                returned = (n.value for n in ast.walk(node) if isinstance(n, ast.Return))
+                yield from (word for value in returned for word in words_in(value))
+
+
+def test_the_supervisors_page_tells_every_reason_to_stop():
+    """And names none that the code cannot give; 'interrupted' is told by the run's last event only."""
+    trees = [ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))]
+    given = {word for tree in trees for word in stops_in(tree)}
+    told = dict(STOPS.findall(SUPERVISOR))
+    assert {"depth", "answered", "off_topic", "not_approved", "cancelled", "done"} <= given
+    assert given <= set(told), "give these reasons a row in docs/concepts/supervisor.md"
+    assert set(told) <= given | {"interrupted"}, "nothing stops for these reasons"
+
+
+def test_the_supervisors_page_names_every_event_and_status():
+    named = set(re.findall(r"`(\w+)`", SUPERVISOR))
+    assert [x for group in (Kind, Status, RunStatus) for x in group if x not in named] == []
+
+
+def test_the_supervisors_drawing_has_every_reason():
+    drawing = "".join(re.findall(r"^```text\n(.*?)^```", SUPERVISOR, re.MULTILINE | re.DOTALL))
+    told = {word for word, _ in STOPS.findall(SUPERVISOR)}
+    gone = told - set(re.findall(r"\w+", drawing))
+    assert gone == {"done", "interrupted", "no_evidence"}, "these three are no edge of their own"
 
 
 def anchors(path):

@@ -18,6 +18,7 @@ from deep_research.core.errors import ConfigError, DeepResearchError
 from deep_research.version import __version__
 
 from .flags import BUDGET, RESEARCH, SOURCES, flag, settings_of
+from .remember import memory_group
 from .usage import Commands, usage
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def cli() -> None:
     """Research a question; every cited sentence of the report can be traced to words on a page.
 
     Exit codes: 0 complete, 1 failed, 2 usage or configuration, 3 partial (a limit ended research,
-    the report is written), 4 nothing found (also where a limit came first), 130 interrupted.
+    the report is written), 4 nothing found (also where a limit came first), 130 interrupted or
+    rejected.
     """
 
 
@@ -52,8 +54,11 @@ def cli() -> None:
 @RESEARCH
 @SOURCES
 @BUDGET
-@click.option(
-    "--approve", is_flag=True, help="Show the upper bound and ask before anything is spent."
+@flag(
+    "--approve",
+    "approval.ask",
+    flag_value="rounds",
+    help="Show the upper bound, then ask before each round of searching.",
 )
 @click.option("--dry-run", is_flag=True, help="Show the upper bound and stop.")
 @flag("-o", "report.folder", metavar="DIR")
@@ -64,7 +69,7 @@ def cli() -> None:
 def run(
     question: str | None,
     *,
-    approve: bool,
+    approve: str | None,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
@@ -80,7 +85,7 @@ def run(
     from .session import Session
 
     logging.basicConfig(level=logging.WARNING if verbose else logging.CRITICAL)
-    config = settings_of(click.get_current_context().command, flags)
+    config = settings_of(click.get_current_context().command, {"approve": approve, **flags})
     session = Session(
         _question(question),
         config,
@@ -94,24 +99,12 @@ def run(
         return 0
     if approve:
         _say(session.bound())
-        if not _confirmed():
-            return USAGE
     report = session.run()
     if not as_json:
         _out(_markdown(report))
     if report.status == "failed":
         _say(f"error: {report.stop_reason}")
     return EXIT_CODES[report.status]
-
-
-def _confirmed() -> bool:
-    try:
-        return click.confirm("Go on?", err=True)
-    except click.Abort:
-        if sys.stdin is not None and sys.stdin.isatty():
-            raise
-        _say("")
-        raise ConfigError("--approve asks, and there is nobody to answer") from None
 
 
 def _question(given: str | None) -> str:
@@ -242,6 +235,9 @@ def _out(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise
+
+
+cli.add_command(memory_group(_out, _say))
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sized
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Final, Self
 
@@ -28,6 +29,7 @@ class Lines:
     def __init__(self, say: Say, *, verbose: bool = False) -> None:
         self._say, self._verbose = say, verbose
         self._tally = Tally()
+        self._kept: list[str] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -42,7 +44,21 @@ class Lines:
 
     def line(self, text: str) -> None:
         """Say something that is no event."""
-        self._say(printable(text))
+        if self._kept is not None:
+            self._kept.append(text)
+        else:
+            self._say(printable(text))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep lines back while a person is asked something; they are told afterwards."""
+        self._kept = []
+        try:
+            yield
+        finally:
+            kept, self._kept = self._kept, None
+            for text in kept:
+                self.line(text)
 
     def emit(self, event: Event) -> None:
         """Say what happened, if it is worth a line."""
@@ -84,22 +100,24 @@ def spent(usage: Usage) -> list[str]:
 
 def told(event: Event, progress: ResearchProgress) -> str:
     """Return a line for the events that everybody wants to see, else ''."""
-    data, place = event.data, _place(event.path)
+    data, at = event.data, place(event.path)
     text = ""
     match event.kind:
         case Kind.RUN_STARTED:
             engines = ", ".join(data.get("engines", ()))
             text = f"at most {data['nodes']} queries, searching {engines}"
         case Kind.NODE_STARTED:
-            text = f"{place} > {short(data['query'])}"
+            text = f"{at} > {short(data['query'])}"
         case Kind.LEARNED:
-            text = f"{place}   {learnings(data['learnings'])}"
+            text = f"{at}   {learnings(data['learnings'])}"
         case Kind.NODE_FAILED:
-            text = f"{place}   failed: {data['message']}"
+            text = f"{at}   failed: {data['message']}"
         case Kind.WARNING:
             text = f"warning: {data['message']}"
         case Kind.WRITING:
             text = "writing the report"
+        case Kind.APPROVAL | Kind.CLARIFICATION:
+            text = _asked(event)
         case Kind.RUN_FINISHED:
             known = {"", data["status"]}
             reason = "" if data["stop_reason"] in known else f" ({data['stop_reason']})"
@@ -107,20 +125,46 @@ def told(event: Event, progress: ResearchProgress) -> str:
     return text
 
 
+def _asked(event: Event) -> str:
+    """Say in a line what a person is asked, or what came of it."""
+    data = event.data
+    if data["state"] != "asked":
+        text = outcome(event)
+    elif event.kind is Kind.APPROVAL:
+        text = f"waits for approval of {_count(data['queries'], 'query', 'queries')}"
+    else:
+        text = f"waits for answers to {_count(data['questions'], 'question', 'questions')}"
+    return f"{place(event.path)}   {text}"
+
+
+def outcome(event: Event) -> str:
+    """Say what a person said, or what held in place of it."""
+    data = event.data
+    if event.kind is Kind.CLARIFICATION:
+        return f"answered {_count([a for a in data['answers'] if a], 'question', 'questions')}"
+    what = "rejected" if data["rejected"] else ""
+    what = what or f"approved {_count(data['approved'], 'query', 'queries')}"
+    return f"{what} (no answer: {data['unanswered']})" if data["unanswered"] else what
+
+
+def _count(things: Sized, one: str, many: str) -> str:
+    return f"{len(things)} {one if len(things) == 1 else many}"
+
+
 def _told_verbose(event: Event) -> str:
-    data, place = event.data, _place(event.path)
+    data, at = event.data, place(event.path)
     text = ""
     match event.kind:
         case Kind.PAGE_READ:
-            text = f"{place}   read {data['url']} ({data['chars']:,} characters)"
+            text = f"{at}   read {data['url']} ({data['chars']:,} characters)"
         case Kind.PAGE_FAILED:
-            text = f"{place}   not read: {data['url']} ({data['message']})"
+            text = f"{at}   not read: {data['url']} ({data['message']})"
         case Kind.CALL:
             what = data.get("step") or f"search {data.get('engine', '')}: {data.get('query', '')}"
             end = "" if data.get("ok", True) else f", failed: {data.get('message', '')}"
-            text = f"{place}   {short(what)} took {data['t1'] - data['t0']:.1f} s{end}"
+            text = f"{at}   {short(what)} took {data['t1'] - data['t0']:.1f} s{end}"
         case Kind.DECIDED if data["stop"]:
-            text = f"{place}   goes no deeper: {data['stop']}"
+            text = f"{at}   goes no deeper: {data['stop']}"
     return text
 
 
@@ -134,7 +178,7 @@ def learnings(count: int) -> str:
     return f"{count} learning{'' if count == 1 else 's'}"
 
 
-def _place(path: Path) -> str:
+def place(path: Path) -> str:
     """Name a node: '0' is the question, '2.1' the first child of its second branch."""
     return ".".join(str(i + 1) for i in path) or "0"
 

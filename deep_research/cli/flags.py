@@ -67,6 +67,7 @@ SOURCES = several(
         help="Any setting; see `config show`.",
     ),
 )
+MEMORY = flag("--memory", "memory.file", metavar="FILE")
 RESEARCH = several(
     flag("--docs", "docs", metavar="PATH", multiple=True),
     flag("--web/--no-web", "web", default=None),
@@ -81,6 +82,7 @@ RESEARCH = several(
         help="Language model for all roles, as provider:model; 'none' for research without one.",
     ),
     flag("--search", "search.engines", metavar="NAME", multiple=True),
+    MEMORY,
 )
 BUDGET = several(
     flag("--max-cost", "budget.cost", metavar="USD"),
@@ -103,8 +105,9 @@ def settings_of(command: click.Command, flags: Mapping[str, Any]) -> Config:
     from deep_research import config, registry
 
     keys = {p.name: p.key for p in command.params if isinstance(p, Setting)} | {"llm": "llm"}
-    if flags["llm"] is not None and not flags["llm"].strip():
-        raise ConfigError(f"--llm {flags['llm']!r}: name a model as provider:model, or 'none'")
+    llm = flags.get("llm")
+    if llm is not None and not llm.strip():
+        raise ConfigError(f"--llm {llm!r}: name a model as provider:model, or 'none'")
     given: dict[str, Any] = {}
     for parameter, key in keys.items():
         value = flags.get(str(parameter))

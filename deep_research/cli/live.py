@@ -9,6 +9,7 @@ import shutil
 import threading
 import unicodedata
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from textwrap import wrap
 from types import TracebackType
 from typing import Final, Self, TextIO
@@ -17,11 +18,14 @@ from deep_research.core.events import Event, Kind
 from deep_research.core.model import Path
 from deep_research.runtime.tally import Tally
 
-from .console import learnings, printable, short, summary, told
+from .console import learnings, outcome, printable, short, summary, told
 
 _EVERY: Final = 0.25
 _AROUND: Final = 4  # lines of the terminal that the tree leaves free
 _COLOURS: Final = {"dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+
+_STAY: Final = (Kind.WARNING, Kind.APPROVAL, Kind.CLARIFICATION, Kind.RUN_FINISHED)
+"""Kinds of events that are told in lines that stay, unless they only ask: the tree shows that."""
 
 Size = Callable[[], tuple[int, int]]
 """Columns and lines of the terminal."""
@@ -55,6 +59,7 @@ class Live:
         self._ended: set[Path] = set()
         self._bound = 0
         self._drawn = 0
+        self._kept: list[str] | None = None
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._work, name="live tree", daemon=True)
@@ -77,15 +82,32 @@ class Live:
     def line(self, text: str) -> None:
         """Say something that stays, above the tree."""
         with self._lock:
+            if self._kept is not None:
+                self._kept.append(text)
+                return
             self._write(printable(text) + "\n")
             self._draw()
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Wipe the tree and leave the terminal alone while a person is asked something."""
+        with self._lock:
+            self._write("")
+            self._kept = []
+        try:
+            yield
+        finally:
+            with self._lock:
+                kept, self._kept = self._kept, None
+                self._write("".join(printable(text) + "\n" for text in kept))
+                self._draw()
+
     def emit(self, event: Event) -> None:
-        """Change the tree; warnings and the end are lines that stay."""
+        """Change the tree; warnings, what was asked and the end are lines that stay."""
         with self._lock:
             progress = self._tally.add(event)
             self._change(event)
-        if event.kind in (Kind.WARNING, Kind.RUN_FINISHED):
+        if event.kind in _STAY and event.data.get("state") != "asked":
             self.line(told(event, progress))
 
     def _change(self, event: Event) -> None:
@@ -97,6 +119,10 @@ class Live:
                 if event.path:
                     self._labels[event.path] = data["query"]
                 self._marks[event.path] = "yellow", "…"
+            case Kind.APPROVAL | Kind.CLARIFICATION if data["state"] == "asked":
+                self._marks[event.path] = "yellow", "waits for an answer"
+            case Kind.APPROVAL | Kind.CLARIFICATION:
+                self._marks[event.path] = "cyan", outcome(event)
             case Kind.LEARNED:
                 self._marks[event.path] = "cyan", learnings(data["learnings"])
             case Kind.NODE_FINISHED:
@@ -112,6 +138,8 @@ class Live:
                 self._draw()
 
     def _draw(self) -> None:
+        if self._kept is not None:
+            return
         columns, lines = self._size()
         counts = wrap(summary(self._tally.progress, self._bound), max(20, columns - 1))
         top = [self._painted("dim", line) for line in counts]

@@ -8,12 +8,12 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TextIO
 
 from deep_research import registry
-from deep_research.app import Run, shape_of
+from deep_research.app import Run
 from deep_research.config import Config
 from deep_research.core.errors import ConfigError, DeepResearchError
 from deep_research.core.events import Event
@@ -23,8 +23,10 @@ from deep_research.folder import EVENTS
 from deep_research.plugins.exporters.json import parse
 from deep_research.runtime.progress import as_line
 
+from .asking import Asking
 from .console import Lines, Say
 from .live import Live
+from .typed import Typed
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -62,7 +64,15 @@ class Session:
     ) -> None:
         self._say, self._quiet, self._emit_line = say, quiet, emit_line
         self._watch = None if quiet else _watch(say, config, verbose=verbose)
-        self._run = Run(question, config, emit=self._emit)
+        silent = quiet or emit_line is not None
+        asking = None if sys.stderr is None else self._asking(config, sys.stderr)
+        self._run = Run(
+            question,
+            config,
+            emit=self._emit,
+            approver=asking if config.approval.ask == "rounds" else None,
+            clarifier=asking if asking and asking.person and not silent else None,
+        )
         self._interrupts = 0
 
     def bound(self) -> str:
@@ -73,7 +83,7 @@ class Session:
         """
         asyncio.run(self._run.check())
         config = self._run.config
-        most = estimate(config, shape_of(config), self._run.models, self._run.question)
+        most = estimate(config, self._run.shape, self._run.models, self._run.question)
         parts = [f"{most.nodes} queries", f"{most.searches} searches", f"{most.pages} pages"]
         if self._run.models:
             cost = "cost unknown (set models.prices)" if most.cost is None else f"${most.cost:.4f}"
@@ -101,6 +111,15 @@ class Session:
         if not self._quiet:
             self._say(f"files: {self._run.folder}")
         return report
+
+    def _asking(self, config: Config, out: TextIO) -> Asking:
+        def held() -> AbstractContextManager[None]:
+            return self._watch.held() if self._watch else nullcontext()
+
+        approval = config.approval
+        return Asking(
+            Typed(sys.stdin), out, held, seconds=approval.seconds, unanswered=approval.unanswered
+        )
 
     def _emit(self, event: Event) -> None:
         if self._emit_line is not None:

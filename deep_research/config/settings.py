@@ -42,8 +42,11 @@ class Tree(_Section):
         4, "Nested researchers at work at the same time.", ge=1, le=256, timing=True
     )
     min_breadth: int = _setting(2, "Halving stops at this breadth.", ge=1, le=32)
-    queries_per_branch: int = _setting(
-        2, "Search texts of one branch; what the breadth left over rides along.", ge=1, le=4
+    queries_per_branch: int | None = _setting(
+        None,
+        "Search texts of one branch; null is 4 where a supervisor packs them with a model, else 2.",
+        ge=1,
+        le=4,
     )
 
 
@@ -78,7 +81,8 @@ class Memory(_Section):
     """What earlier runs established, offered to later ones as leads to verify."""
 
     file: Text | None = _setting(
-        None, "SQLite file that remembers verified claims across runs; null keeps none."
+        None,
+        "SQLite file that remembers verified claims across runs; null keeps none.",
     )
 
 
@@ -248,6 +252,11 @@ class Config(BaseModel):
     def llm_permits(self) -> int:
         """Model calls that may be in flight."""
         return self.limits.llm or self.tree.concurrency
+
+    @property
+    def turns(self) -> int:
+        """Times that research may be delegated from the top: a fixed tree grows once."""
+        return 1 if self.planner == "tree" else self.supervisor.turns
 
     def origin(self, key: str) -> str:
         """Say where the value of `key` ('tree.breadth') comes from; 'default' if nobody set it."""

@@ -6,7 +6,8 @@ can afford depends on its ancestors alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Final
 
 from .errors import BudgetExceeded
@@ -52,6 +53,14 @@ class Budget:
         limits = [self.left[n] // a for n, a in amounts.items() if a > 0 and n in self.left]
         return max(0, min(limits, default=1_000_000))
 
+    def ample(self, had: Mapping[str, int]) -> bool:
+        """Tell whether a third of what there was is left, of money, tokens and calls.
+
+        Where none of these is limited nobody has said what may be spent: then it is not.
+        """
+        limited = [name for name in ("cost", "tokens", "calls") if had.get(name)]
+        return bool(limited) and all(self.left[name] * 3 >= had[name] for name in limited)
+
     def set_aside(
         self, share: float, *, of: Iterable[str] = RESOURCES, at_least: Mapping[str, int]
     ) -> Budget:
@@ -68,14 +77,23 @@ class Budget:
             self.left[name] -= amount
         return Budget(reserve)
 
-    def split(self, parts: int) -> list[Budget]:
-        """Hand all that is left to `parts` children, as evenly as whole units allow."""
-        shares = [
-            Budget({n: v // parts + (i < v % parts) for n, v in self.left.items()})
-            for i in range(parts)
-        ]
-        if parts:
-            self.left = dict.fromkeys(self.left, 0)
+    def split(self, weights: Sequence[float]) -> list[Budget]:
+        """Hand all that is left to as many children as there are `weights`, in proportion to these.
+
+        Whole units; what rounding leaves over goes to the heaviest, of equals to the first ones.
+        Weights are positive.
+        """
+        exact = [Fraction(weight) for weight in weights]
+        shares = [Budget() for _ in exact]
+        by_weight = sorted(range(len(exact)), key=lambda i: -exact[i])
+        for name, amount in self.left.items() if shares else ():
+            # Rounded down also below zero: what is overdrawn is owed, to the unit.
+            parts = [amount * weight // sum(exact) for weight in exact]
+            for i in by_weight[: amount - sum(parts)]:
+                parts[i] += 1
+            for share, part in zip(shares, parts, strict=True):
+                share.left[name] = part
+            self.left[name] = 0
         return shares
 
     def reclaim(self, shares: Iterable[Budget]) -> None:

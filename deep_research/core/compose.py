@@ -12,7 +12,7 @@ from .events import Event, Kind
 from .merge import Bank
 from .model import Brief
 from .report import Report, RunStatus, Support
-from .seams import DraftSection, Emit, Scope, Sentence, Writer
+from .seams import DraftSection, Emit, Outline, Scope, Sentence, Writer
 from .text import words
 
 _REWRITES: Final = 24
@@ -35,7 +35,14 @@ class Composer:
     conflict_title: str = "Where sources disagree"
 
     async def compose(
-        self, report: Report, brief: Brief, bank: Bank, scope: Scope, until: float | None
+        self,
+        report: Report,
+        brief: Brief,
+        bank: Bank,
+        scope: Scope,
+        *,
+        until: float | None,
+        outline: Outline = (),
     ) -> None:
         """Fill in body, sections, claims and references.
 
@@ -45,11 +52,12 @@ class Composer:
             bank: What may be cited.
             scope: On whose account the writer works.
             until: Time of the event loop's clock at which writing has to end, or None.
+            outline: Sections that the critic has proposed for this bank.
         """
         self.emit(Event(Kind.WRITING, data={"learnings": len(bank.items)}))
         try:
             async with asyncio.timeout_at(until):
-                written = await self.writer.write(brief, bank, scope)
+                written = await self.writer.write(brief, bank, scope, outline)
             drafts = self._bound(written, bank, brief)
             with suppress(TimeoutError):  # then what failed the check is marked, not said again
                 async with asyncio.timeout_at(until):

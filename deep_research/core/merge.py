@@ -76,7 +76,7 @@ def _united(learnings: Iterable[Learning]) -> list[Learning]:
     buckets: dict[tuple[str, ...], list[int]] = {}
     for learning in learnings:
         bucket = buckets.setdefault(tuple(sorted(set(numbers(learning.text)))), [])
-        twin = next((i for i in bucket if _same(kept[i], learning)), None)
+        twin = next((i for i in bucket if same(kept[i], learning)), None)
         if twin is None:
             bucket.append(len(kept))
             kept.append(learning)
@@ -88,7 +88,8 @@ def _united(learnings: Iterable[Learning]) -> list[Learning]:
     return kept
 
 
-def _same(a: Learning, b: Learning) -> bool:
+def same(a: Learning, b: Learning) -> bool:
+    """Tell whether two learnings say the same of the same thing."""
     if fold(a.text) == fold(b.text):
         return True
     if bool(_NOT.search(a.text)) != bool(_NOT.search(b.text)):
@@ -114,17 +115,17 @@ def _conflicts(learnings: list[Learning]) -> tuple[list[Conflict], set[int]]:
     for i, m in enumerate(masked):
         for term in m.terms:
             rows.setdefault(term, []).append(i)
-    beaten: dict[int, tuple[int, str]] = {}
+    beaten: dict[int, tuple[int, str, bool]] = {}
     for i, j in _pairs(masked, rows):
         if i not in beaten and j not in beaten:
-            first, reason = _prefer(learnings[i], masked[i], learnings[j], masked[j])
-            beaten[j if first else i] = (i if first else j), reason
+            first, reason, settled = _prefer(learnings[i], masked[i], learnings[j], masked[j])
+            beaten[j if first else i] = (i if first else j), reason, settled
     found: list[Conflict] = []
     for loser, verdict in beaten.items():
-        winner, reason = verdict
+        winner, reason, settled = verdict
         while winner in beaten:
-            winner, reason = beaten[winner]
-        found.append(Conflict(learnings[winner], learnings[loser], reason))
+            winner, reason, settled = beaten[winner]
+        found.append(Conflict(learnings[winner], learnings[loser], reason, settled))
     return found, {id(learnings[i]) for i in beaten}
 
 
@@ -196,16 +197,19 @@ def _pairs(masked: Sequence[_Masked], rows: dict[str, list[int]]) -> Iterator[tu
                 yield i, j
 
 
-def _prefer(a: Learning, ma: _Masked, b: Learning, mb: _Masked) -> tuple[bool, str]:
-    """Tell whether `a` is preferred, and why: newer date, more pages, else the tree's order."""
+def _prefer(a: Learning, ma: _Masked, b: Learning, mb: _Masked) -> tuple[bool, str, bool]:
+    """Tell whether `a` is preferred, why, and whether that settles it.
+
+    A newer date does; more pages, else the tree's order, do not.
+    """
     old, new = sorted((ma.year, mb.year))
     if old and old != new:
-        return ma.year == new, f"{new} is newer than {old}"
+        return ma.year == new, f"{new} is newer than {old}", True
     pages_a, pages_b = (len({e.sha256 for e in x.evidence}) for x in (a, b))
     few, many = sorted((pages_a, pages_b))
     if few != many:
-        return pages_a == many, f"{many} pages against {few}"
-    return True, "same age and support; the first found is shown first"
+        return pages_a == many, f"{many} pages against {few}", False
+    return True, "same age and support; the first found is shown first", False
 
 
 def fit(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -21,11 +21,13 @@ class Query:
         goal: What the answer is wanted for, in words.
         also: Further search texts of the same branch: follow-ups that the breadth left over ride
             along here.
+        gain: How much news it promises, 0 to 1: the share of news in the result that it came from.
     """
 
     text: str
     goal: str = ""
     also: tuple[str, ...] = ()
+    gain: float = 1.0
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -116,11 +118,14 @@ class Findings:
 class Decision:
     """What happens below a node: queries to delegate, or a reason to stop.
 
-    Both only where some queries had to be left out: then `stop` says why.
+    Both only where some queries had to be left out: then `stop` says why. What is worth asking but
+    has no place here is `queued` for a later turn of the supervisor, the best first.
     """
 
     delegate: tuple[Query, ...] = ()
     stop: str = ""
+    queued: tuple[Query, ...] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +148,12 @@ class Shape:
     @property
     def room(self) -> int:
         """How many follow-ups can still be used below this node."""
-        return self.breadth * self.per_branch if self.depth > 0 else 0
+        return self.places if self.depth > 0 else 0
+
+    @property
+    def places(self) -> int:
+        """How many search texts the branches of one level take."""
+        return self.breadth * self.per_branch
 
     def deeper(self) -> Shape:
         """Return the shape one level down: half as wide, never wider, never 0."""
@@ -197,6 +207,9 @@ class Brief:
         language: ISO 639-1 code of the report's language.
         outline: Headings that a good answer would have.
         queries: The first search texts, broad.
+        acceptance: What a good answer must contain, one thing each: the critic ticks it off.
+        lookup: Whether one search can answer it.
+        leads: What earlier runs established, as text: to verify, never evidence.
     """
 
     question: str
@@ -204,6 +217,9 @@ class Brief:
     language: str = "en"
     outline: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
+    acceptance: tuple[str, ...] = ()
+    lookup: bool = False
+    leads: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -211,8 +227,9 @@ class ResearchNode:
     """One query, what was learned from it, and the nodes that grew out of it.
 
     `known`, `asked` and `read` come from its ancestors: with the query, all that a node may depend
-    on. `room` is how many follow-ups can still be used below it. `failure` ended the node;
-    `mishaps` are what it went on without.
+    on. `room` is how many follow-ups can still be used below it. `news` is the share of what it
+    learned (0 to 1) that was not known; `dry` counts the results without news in a row that end
+    with it. `failure` ended the node; `mishaps` are what it went on without.
     """
 
     query: Query
@@ -221,6 +238,8 @@ class ResearchNode:
     asked: tuple[str, ...] = field(default=(), repr=False)
     read: frozenset[str] = field(default=frozenset(), repr=False)
     room: int = 0
+    news: float = 0.0
+    dry: int = 0
     findings: Findings = field(default_factory=Findings)
     decision: Decision = field(default_factory=Decision)
     children: list[ResearchNode] = field(default_factory=list)
@@ -231,18 +250,51 @@ class ResearchNode:
 
     def branch(self, queries: tuple[Query, ...]) -> list[ResearchNode]:
         """Attach one child per query, in the planner's order, and return them."""
-        known = (*self.known, *self.findings.learnings)
-        asked = (*self.asked, *self.query.texts, *(t for q in queries for t in q.texts))
-        asked = tuple(dict.fromkeys(asked))
-        read = self.read | frozenset(self.findings.read)
-        self.children = [
-            ResearchNode(query, (*self.path, i), known, asked, read)
-            for i, query in enumerate(queries)
+        asked = dict.fromkeys((*self.asked, *_texts((self.query, *queries))))
+        return self._attach(
+            queries,
+            known=(*self.known, *self.findings.learnings),
+            asked=tuple(asked),
+            read=self.read | frozenset(self.findings.read),
+            dry=self.dry,
+        )
+
+    def extend(self, queries: tuple[Query, ...]) -> list[ResearchNode]:
+        """Attach one more child per query; all that the settled tree knows is known to them."""
+        nodes = list(self.walk())
+        asked = dict.fromkeys(_texts((*(node.query for node in nodes), *queries)))
+        return self._attach(
+            queries,
+            known=tuple(x for node in nodes for x in node.findings.learnings),
+            asked=tuple(asked),
+            read=frozenset(url for node in nodes for url in node.findings.read),
+            dry=0,
+        )
+
+    def _attach(
+        self,
+        queries: tuple[Query, ...],
+        *,
+        known: tuple[Learning, ...],
+        asked: tuple[str, ...],
+        read: frozenset[str],
+        dry: int,
+    ) -> list[ResearchNode]:
+        first = len(self.children)
+        new = [
+            ResearchNode(query, (*self.path, i), known, asked, read, dry=dry)
+            for i, query in enumerate(queries, first)
         ]
-        return self.children
+        self.children.extend(new)
+        return new
 
     def walk(self) -> Iterator[ResearchNode]:
         """Yield this node and all below it: parents first, siblings in planned order."""
         yield self
         for child in self.children:
             yield from child.walk()
+
+
+def _texts(queries: Iterable[Query]) -> Iterator[str]:
+    for query in queries:
+        yield from query.texts

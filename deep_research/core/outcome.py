@@ -15,29 +15,38 @@ _OUTAGES = frozenset(
 )
 
 
-def outcome(root: ResearchNode, bank: Bank, *, late: bool, stopped: bool) -> tuple[RunStatus, str]:
+def outcome(
+    root: ResearchNode, bank: Bank, *, late: bool, stopped: str, course: str = ""
+) -> tuple[RunStatus, str]:
     """Return the run's status and stop reason.
 
-    Reasons: 'cancelled', 'deadline', 'budget', 'no_evidence'; 'depth' if the tree grew as deep as
-    it may, else the planner's most frequent word ('saturated', 'no_follow_ups') or 'done'; or the
-    kind and message of the failure that ended the run or left nothing to report.
+    Reasons: `stopped` ('cancelled', 'rejected'), 'deadline', 'budget', 'no_evidence',
+    'not_approved' if a person agreed to nothing that could have found something; the supervisor's
+    word if it has led the run (`course`: 'answered', 'turns', 'no_gain' …); without one 'depth' if
+    the tree grew as deep as it may, else the planner's most frequent word ('saturated',
+    'no_follow_ups') or 'done'; or the kind and message of the failure that ended the run or left
+    nothing to report.
     """
     nodes = list(root.walk())
-    budget = any(n.decision.stop == "budget" for n in nodes) or any(
-        f.kind == "budget" for f in failures(root)
+    budget = (
+        course == "budget"
+        or any(n.decision.stop == "budget" for n in nodes)
+        or any(f.kind == "budget" for f in failures(root))
     )
     if stopped:
-        return RunStatus.CANCELLED, "cancelled"
+        return RunStatus.CANCELLED, stopped
     if late:
         return (RunStatus.PARTIAL if bank.items else RunStatus.NOTHING_FOUND), "deadline"
     fatal = _fatal(root)
     if fatal and not bank.items:
         return RunStatus.FAILED, f"{fatal.kind}: {fatal.message}"
     if not bank.items:
-        return RunStatus.NOTHING_FOUND, "budget" if budget else "no_evidence"
+        refused = "not_approved" in {root.decision.stop, course}
+        reason = "not_approved" if refused else "no_evidence"
+        return RunStatus.NOTHING_FOUND, "budget" if budget else reason
     if budget or root.failure:
         return RunStatus.PARTIAL, "budget" if budget else _told(root.failure)
-    return RunStatus.COMPLETE, _usual_stop(nodes)
+    return RunStatus.COMPLETE, course or _usual_stop(nodes)
 
 
 def _usual_stop(nodes: Iterable[ResearchNode]) -> str:
@@ -80,10 +89,13 @@ def _told(failure: Failure | None) -> str:
     return f"{failure.kind}: {failure.message}" if failure else ""
 
 
-def gaps(root: ResearchNode, brief: Brief, bank: Bank) -> tuple[str, ...]:
-    """Return what is missing: headings without evidence, then queries that no page was read for."""
+def gaps(root: ResearchNode, brief: Brief, bank: Bank, seen: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return what is missing.
+
+    What the last review has `seen`, headings without evidence, queries that no page was read for.
+    """
     said = [item.learning.text for item in bank.items]
-    open_headings = [h for h in brief.outline if not any(_touches(h, text) for text in said)]
+    open_headings = [h for h in brief.outline if not any(touches(h, text) for text in said)]
     barren = [
         node.query.goal or node.query.text
         for node in root.walk()
@@ -91,9 +103,10 @@ def gaps(root: ResearchNode, brief: Brief, bank: Bank) -> tuple[str, ...]:
         and not (node.findings.learnings or node.findings.read)
         and node.status is not Status.PENDING
     ]
-    return tuple(dict.fromkeys((*open_headings, *barren)))[:_MOST_GAPS]
+    return tuple(dict.fromkeys((*seen, *open_headings, *barren)))[:_MOST_GAPS]
 
 
-def _touches(heading: str, text: str) -> bool:
+def touches(heading: str, text: str) -> bool:
+    """Tell whether a finding bears on a heading: a third of its terms."""
     wanted = set(terms(heading))
     return not wanted or len(wanted & set(terms(text))) / len(wanted) >= _ANSWERED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from .errors import BudgetExceeded, DeepResearchError
@@ -88,94 +88,129 @@ class Pipeline:
         Raises:
             DeepResearchError: No search answered at all, or learning failed.
         """
-        hits, failures = await self._search(node, scope)
-        failures.extend(scope.mishaps)
-        wanted = list(self.learner.choose(node, brief, hits))
-        # The root's texts are two wordings of one subject; a branch's are different things.
-        subjects = len(node.query.texts) if node.path else 1
-        pages = await self._read(wanted, subjects, scope, failures)
-        read = tuple(dict.fromkeys(same_page(p.source.url) for p in pages))
-        if not pages:
-            return Findings(failures=tuple(failures))
-        node.findings = Findings(read=read, failures=tuple(failures))  # kept if learning fails
-        lesson = await self.learner.learn(node, brief, pages, scope)
-        for mishap in lesson.failures:
-            data = {"message": mishap.message, "kind": mishap.kind}
-            self.emit(Event(Kind.WARNING, node.path, data))
-        self.emit(
-            Event(
-                Kind.LEARNED,
-                node.path,
-                {
-                    "learnings": len(lesson.learnings),
-                    "follow_ups": [q.text for q in lesson.follow_ups],
-                    "texts": [learning.text for learning in lesson.learnings],
-                },
-            )
-        )
-        return Findings(lesson.learnings, lesson.follow_ups, read, (*failures, *lesson.failures))
-
-    async def _search(
-        self, node: ResearchNode, scope: Scope
-    ) -> tuple[list[Sequence[Source]], list[Failure]]:
-        """One list of hits per text. A text that fails is a failure; all of them is an error."""
-
-        async def one(text: str) -> Sequence[Source] | DeepResearchError:
-            try:
-                found = await self.outside.search(text, scope)
-            except DeepResearchError as error:
-                return error
-            data = {"query": text, "hits": len(found)}
-            self.emit(Event(Kind.SEARCHED, node.path, data))
-            return found
-
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(text)) for text in node.query.texts]
-        hits: list[Sequence[Source]] = []
-        errors: list[DeepResearchError] = []
-        for task in tasks:
-            answer = task.result()
-            if isinstance(answer, DeepResearchError):
-                errors.append(answer)
-            else:
-                hits.append(answer)
+        found = await search_each(self.outside, self.emit, node.query.texts, scope)
+        errors = [e for e in found if isinstance(e, DeepResearchError)]
+        hits = [h for h in found if not isinstance(h, DeepResearchError)]
         if not hits:
             raise errors[0]
-        return hits, [Failure.of(e, node.path) for e in errors]
+        failures = [*(Failure.of(e, node.path) for e in errors), *scope.mishaps]
+        wanted = self.learner.choose(node, brief, hits)
+        # The root's texts are two wordings of one subject; a branch's are different things.
+        subjects = len(node.query.texts) if node.path else 1
+        pages = await read_best(
+            self.outside, wanted, self.pages_per_query * subjects, scope, failures
+        )
+        return await teach(
+            self.learner, node, brief, pages, scope=scope, failures=failures, emit=self.emit
+        )
 
-    async def _read(
-        self, wanted: list[Source], queries: int, scope: Scope, failures: list[Failure]
-    ) -> list[Page]:
-        """Read the best pages at once; if most of them fail, the next best in a second go."""
-        goal = self.pages_per_query * queries
-        pages: list[Page] = []
-        for _ in range(2):
-            if len(pages) > goal // 2:
-                break
-            due = min(goal - len(pages), len(wanted))
-            n = min(due, scope.budget.affords({"pages": 1}))
-            if n < due:
-                cut = f"budget of pages: {due - n} of {due} pages not read"
-                failures.append(Failure(BudgetExceeded.kind, cut, scope.path))
-            batch, wanted = wanted[:n], wanted[n:]
-            for page in await self._read_all(batch, scope, failures):
-                if all(page.sha256 != other.sha256 for other in pages):
-                    pages.append(page)
-        return pages
 
-    async def _read_all(
-        self, sources: list[Source], scope: Scope, failures: list[Failure]
-    ) -> list[Page]:
-        async def one(source: Source) -> Page | Failure:
-            try:
-                return await self.outside.read(source, scope)
-            except DeepResearchError as error:
-                said = str(error)
-                told = said if source.url in said else f"{source.url}: {said}"
-                return Failure(error.kind, told, scope.path)
+async def search_each(
+    outside: Outside, emit: Emit, texts: Sequence[str], scope: Scope
+) -> list[Sequence[Source] | DeepResearchError]:
+    """Search all texts at once; return for each, in order, its hits or why there are none."""
 
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(source)) for source in sources]
-        answers = [task.result() for task in tasks]
-        failures.extend(a for a in answers if isinstance(a, Failure))
-        return [a for a in answers if isinstance(a, Page)]
+    async def one(text: str) -> Sequence[Source] | DeepResearchError:
+        try:
+            found = await outside.search(text, scope)
+        except DeepResearchError as error:
+            return error
+        emit(Event(Kind.SEARCHED, scope.path, {"query": text, "hits": len(found)}))
+        return found
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one(text)) for text in texts]
+    return [task.result() for task in tasks]
+
+
+async def read_each(
+    outside: Outside, sources: Sequence[Source], scope: Scope
+) -> list[Page | Failure]:
+    """Read all sources at once; return for each, in order, its page or why there is none."""
+
+    async def one(source: Source) -> Page | Failure:
+        try:
+            return await outside.read(source, scope)
+        except DeepResearchError as error:
+            said = str(error)
+            told = said if source.url in said else f"{source.url}: {said}"
+            return Failure(error.kind, told, scope.path)
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one(source)) for source in sources]
+    return [task.result() for task in tasks]
+
+
+async def read_best(
+    outside: Outside,
+    wanted: Sequence[Source],
+    goal: int,
+    scope: Scope,
+    failures: list[Failure],
+) -> list[Page]:
+    """Read the best `goal` pages at once; if most of them fail, the next best in a second go.
+
+    What could not be read, or was not for want of budget, is added to `failures`.
+    """
+    pages: list[Page] = []
+    for _ in range(2):
+        if len(pages) > goal // 2:
+            break
+        due = min(goal - len(pages), len(wanted))
+        n = min(due, scope.budget.affords({"pages": 1}))
+        if n < due:
+            cut = f"budget of pages: {due - n} of {due} pages not read"
+            failures.append(Failure(BudgetExceeded.kind, cut, scope.path))
+        batch, wanted = wanted[:n], wanted[n:]
+        for page in await read_each(outside, batch, scope):
+            if isinstance(page, Failure):
+                failures.append(page)
+            elif all(page.sha256 != other.sha256 for other in pages):
+                pages.append(page)
+    return pages
+
+
+async def teach(
+    learner: Learner,
+    node: ResearchNode,
+    brief: Brief,
+    pages: Sequence[Page],
+    *,
+    scope: Scope,
+    failures: Sequence[Failure],
+    emit: Emit,
+    also: Sequence[str] = (),
+) -> Findings:
+    """Have the pages learned from and tell of it; without a page only the failures are left.
+
+    Args:
+        learner: Learns.
+        node: Whose query it is.
+        brief: What the run is about.
+        pages: What was read.
+        scope: On whose account.
+        failures: What went wrong before.
+        emit: The run's event stream.
+        also: Search texts beyond the node's that found pages: they tell what is wanted of these.
+
+    Raises:
+        DeepResearchError: Learning failed; what was read and what failed is kept in the node.
+    """
+    if not pages:
+        return Findings(failures=tuple(failures))
+    # What a tool said has no address that could be read again.
+    urls = (p.source.url for p in pages if "://" in p.source.url)
+    read = tuple(dict.fromkeys(map(same_page, urls)))
+    node.findings = Findings(read=read, failures=tuple(failures))
+    wanted = replace(node.query, also=(*node.query.also, *also))
+    lesson = await learner.learn(replace(node, query=wanted), brief, pages, scope)
+    for mishap in lesson.failures:
+        data = {"message": mishap.message, "kind": mishap.kind}
+        emit(Event(Kind.WARNING, node.path, data))
+    learned = {
+        "learnings": len(lesson.learnings),
+        "follow_ups": [q.text for q in lesson.follow_ups],
+        "texts": [learning.text for learning in lesson.learnings],
+    }
+    emit(Event(Kind.LEARNED, node.path, learned))
+    return Findings(lesson.learnings, lesson.follow_ups, read, (*failures, *lesson.failures))

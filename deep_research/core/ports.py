@@ -215,11 +215,13 @@ class Lead:
         text: The claim.
         urls: Pages that it stood on.
         date: When that run ended, ISO date.
+        published: How old these pages were: the newest of their dates, ISO date, or ''.
     """
 
     text: str
     urls: tuple[str, ...] = ()
     date: str = ""
+    published: str = ""
 
 
 class Memory(Protocol):

@@ -70,11 +70,15 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two learnings that give the same thing different values; `preferred` is the newer one."""
+    """Two learnings that give the same thing different values; `preferred` is the newer one.
+
+    `settled` tells whether their dates decide: one that is open gets a query to break the tie.
+    """
 
     preferred: Learning
     other: Learning
     reason: str
+    settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

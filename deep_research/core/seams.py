@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -16,12 +16,13 @@ from .model import (
     Findings,
     Page,
     Path,
+    Query,
     ResearchNode,
     Shape,
     Source,
     Usage,
 )
-from .ports import Completion, Prompt
+from .ports import Completion, Lead, Prompt
 
 
 @dataclass(slots=True)
@@ -57,6 +58,13 @@ class Outside(Protocol):
         ...
 
 
+Clarify = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
+"""Asks the person these questions; those that were answered come back with their answers."""
+
+Outline = tuple[tuple[str, tuple[int, ...]], ...]
+"""Titles of sections, each with the ids of the bank's items that belong there."""
+
+
 class Emit(Protocol):
     """Tells the run's stream that something happened. Never blocks, never raises."""
 
@@ -77,14 +85,83 @@ class Researcher(Protocol):
 class Planner(Protocol):
     """Turns a question into a brief, and decides after each node what to ask next."""
 
-    async def brief(self, question: str, scope: Scope) -> Brief:
-        """Say what is to be researched. Falls back to the bare question rather than fail."""
+    async def brief(
+        self, question: str, scope: Scope, clarify: Clarify, leads: Sequence[Lead]
+    ) -> Brief:
+        """Say what is to be researched. Falls back to the bare question rather than fail.
+
+        Args:
+            question: The person's words.
+            scope: On whose account.
+            clarify: Asks the person; () comes back where nobody can answer.
+            leads: What earlier runs established.
+        """
         ...
 
     async def decide(
         self, node: ResearchNode, brief: Brief, shape: Shape, scope: Scope
     ) -> Decision:
         """Delegate at most `shape.breadth` queries below `node`, or stop with a reason."""
+        ...
+
+    async def decide_turn(
+        self, case: Case, review: Review, brief: Brief, shape: Shape, scope: Scope
+    ) -> Decision:
+        """Delegate at most `shape.breadth` queries more from the top, or stop with a reason.
+
+        Asked between two rounds, when the tree has settled and the critic wants more research.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The state of the research between two rounds: what a critic and a supervisor go by.
+
+    Attributes:
+        root: The settled tree.
+        bank: What is known.
+        turn: Turns taken so far, from 1.
+        turns: Turns that there are.
+        due: Queries that the findings themselves call for: to break ties, and to try once more what
+            failed.
+        queued: Follow-ups that no branch had a place for, the most promising first.
+        failures: What failed, in words.
+    """
+
+    root: ResearchNode
+    bank: Bank
+    turn: int = 1
+    turns: int = 1
+    due: tuple[Query, ...] = ()
+    queued: tuple[Query, ...] = ()
+    failures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What a critic says of the findings.
+
+    Attributes:
+        research: Whether it recommends more research rather than writing.
+        queries: What to search for next, the most important first.
+        gaps: What is missing or stands on one side only, for the report.
+        outline: Sections for the report: a title and the ids of the bank's items that belong there.
+        reason: Why, in a few words.
+    """
+
+    research: bool = False
+    queries: tuple[Query, ...] = ()
+    gaps: tuple[str, ...] = ()
+    outline: Outline = ()
+    reason: str = ""
+
+
+class Critic(Protocol):
+    """Reviews all findings against what a good answer must contain."""
+
+    async def review(self, case: Case, brief: Brief, scope: Scope) -> Review:
+        """Say what is missing, one-sided or in conflict, and whether to go on."""
         ...
 
 
@@ -108,8 +185,13 @@ class DraftSection:
 class Writer(Protocol):
     """Turns the bank into sections. It cites ids of the bank; code renders numbers and URLs."""
 
-    async def write(self, brief: Brief, bank: Bank, scope: Scope) -> tuple[DraftSection, ...]:
-        """Write all sections. Raises `DeepResearchError` if it cannot: then a plainer one does."""
+    async def write(
+        self, brief: Brief, bank: Bank, scope: Scope, outline: Outline = ()
+    ) -> tuple[DraftSection, ...]:
+        """Write all sections, along `outline` if there is one.
+
+        Raises `DeepResearchError` if it cannot: then a plainer one does.
+        """
         ...
 
     async def rewrite(

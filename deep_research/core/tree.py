@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from .budget import Budget
+from .consent import Consent
 from .errors import AuthFailed, BudgetExceeded, ConfigError, DeepResearchError
 from .events import Event, Kind
 from .model import Brief, Decision, Failure, Findings, ResearchNode, Shape, Status
+from .news import measure, promise
 from .seams import Emit, Planner, Researcher, Scope
 
 _FATAL = (AuthFailed, ConfigError, BudgetExceeded)
@@ -24,6 +26,8 @@ class Tree:
         permits: How many nested researchers work at once, in the whole tree.
         floor: What one node needs at least, as budget amounts: no more children are started than
             what is left pays for.
+        spare: Follow-ups that a leaf may name for a later turn.
+        consent: Whether a person approves what is searched for.
     """
 
     researcher: Researcher
@@ -31,18 +35,22 @@ class Tree:
     emit: Emit
     permits: asyncio.Semaphore
     floor: Mapping[str, int]
+    spare: int = 0
+    consent: Consent = field(default_factory=Consent)
 
     async def investigate(
         self, node: ResearchNode, brief: Brief, shape: Shape, budget: Budget
     ) -> None:
         """Answer one query, then delegate deeper. A failure ends this branch and no other."""
         scope = Scope(node.path, budget, node.usage)
-        node.room = shape.room
+        node.room = shape.room or self.spare
         try:
             self._move(node, Status.RUNNING)
             node.findings = await self._learn(node, brief, scope)
+            measure(node)
             node.decision = await self._decide(node, brief, shape, scope)
-            await self._delegate(node, brief, shape, budget)
+            children = node.branch(node.decision.delegate)
+            await self.grow(children, brief, shape.deeper(), budget)
             self._move(node, Status.DONE)
         except DeepResearchError as error:
             self.fail(node, error)
@@ -68,31 +76,31 @@ class Tree:
             decision = await self.planner.decide(node, brief, shape, scope)
         except BudgetExceeded:
             decision = Decision(stop="budget")
-        # A planner may be a language model: the shape is kept here, whatever it says.
-        allowed = decision.delegate[: shape.breadth if shape.depth > 0 else 0]
-        affordable = allowed[: scope.budget.affords(self.floor)]
-        if len(affordable) < len(allowed):
-            decision = Decision(affordable, stop="budget")
-        elif len(allowed) < len(decision.delegate):
-            decision = Decision(allowed, stop="" if allowed else "depth")
-        self.emit(
-            Event(
-                Kind.DECIDED,
-                node.path,
-                {"delegate": [q.text for q in decision.delegate], "stop": decision.stop},
-            )
+        decision = await self.consent.allowed(
+            node.path,
+            decision,
+            breadth=shape.breadth if shape.depth > 0 else 0,
+            affordable=scope.budget.affords(self.floor),
         )
+        data = {
+            "delegate": [q.text for q in decision.delegate],
+            "stop": decision.stop,
+            "reason": decision.reason,
+            "queued": [q.text for q in decision.queued],
+            "news": node.news,
+        }
+        self.emit(Event(Kind.DECIDED, node.path, data))
         return decision
 
-    async def _delegate(
-        self, node: ResearchNode, brief: Brief, shape: Shape, budget: Budget
+    async def grow(
+        self, children: list[ResearchNode], brief: Brief, shape: Shape, budget: Budget
     ) -> None:
-        children = node.branch(node.decision.delegate)
-        shares = budget.split(len(children))
+        """Grow all children at once, each on its share: more for more texts and for more news."""
+        shares = budget.split([promise(child.query) for child in children])
         try:
             async with asyncio.TaskGroup() as group:
                 for child, share in zip(children, shares, strict=True):
-                    group.create_task(self.investigate(child, brief, shape.deeper(), share))
+                    group.create_task(self.investigate(child, brief, shape, share))
         finally:
             budget.reclaim(shares)
 

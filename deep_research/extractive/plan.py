@@ -8,7 +8,9 @@ from typing import Final
 
 from deep_research.core.delegate import why_stop
 from deep_research.core.model import Brief, Decision, Query, ResearchNode, Shape
-from deep_research.core.seams import Scope
+from deep_research.core.ports import Lead
+from deep_research.core.review import onward
+from deep_research.core.seams import Case, Clarify, Review, Scope
 from deep_research.core.text import shorten, unique
 
 from .language import detect
@@ -31,9 +33,11 @@ class ExtractivePlanner:
     language: str | None = None
     queries: int = _FIRST
 
-    async def brief(self, question: str, scope: Scope) -> Brief:
-        """Take the question apart. Never fails."""
-        del scope
+    async def brief(
+        self, question: str, scope: Scope, clarify: Clarify, leads: Sequence[Lead] = ()
+    ) -> Brief:
+        """Take the question apart. Never fails, and asks nobody."""
+        del scope, clarify
         parts = aspects(question) or sides(question)
         first = [question, *_parts(question), *analyse(question).names, *clauses(question)]
         return Brief(
@@ -42,7 +46,15 @@ class ExtractivePlanner:
             outline=tuple(unique(parts)),
             queries=tuple(shorten(text, _LONGEST) for text in unique(first)[: self.queries])
             or (question,),
+            leads=tuple(lead.text for lead in leads),
         )
+
+    async def decide_turn(
+        self, case: Case, review: Review, brief: Brief, shape: Shape, scope: Scope
+    ) -> Decision:
+        """Delegate what is due and open, in order."""
+        del brief, scope
+        return onward(case, review, shape)
 
     async def decide(
         self, node: ResearchNode, brief: Brief, shape: Shape, scope: Scope

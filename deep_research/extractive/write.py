@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from deep_research.core.merge import Bank, Item
 from deep_research.core.model import Brief, Source
 from deep_research.core.rank import Ranker
-from deep_research.core.seams import DraftSection, Scope, Sentence
+from deep_research.core.seams import DraftSection, Outline, Scope, Sentence
 from deep_research.core.text import likeness, shorten, terms
 
 _WORDS: Final = {
@@ -71,12 +71,14 @@ class _Ranked:
 class ExtractiveWriter:
     """A `Writer` without a language model: it orders, groups and cites; it changes no word."""
 
-    async def write(self, brief: Brief, bank: Bank, scope: Scope) -> tuple[DraftSection, ...]:
+    async def write(
+        self, brief: Brief, bank: Bank, scope: Scope, outline: Outline = ()
+    ) -> tuple[DraftSection, ...]:
         """Write an opening with the best sentences, a section for each part, and what is left.
 
         Each sentence appears once.
         """
-        del scope
+        del scope, outline
         opening, further = _WORDS.get(brief.language, _WORDS["en"])
         ranked = _rank(brief, bank.items)
         first = _opening(brief, ranked)

@@ -15,8 +15,8 @@ from deep_research.core.errors import (
     RateLimited,
 )
 from deep_research.core.events import Event, Kind
-from deep_research.core.model import Path, Usage
-from deep_research.core.ports import LLM, Completion, Prompt
+from deep_research.core.model import Path, Source, Usage
+from deep_research.core.ports import LLM, Completion, Prompt, ToolCall
 from deep_research.core.seams import Emit, Scope
 
 T = TypeVar("T")
@@ -124,6 +124,10 @@ async def checked(call: Awaitable[object]) -> Completion:
         raise TypeError(f"answered with {answer!r:.200}")
     if answer.input_tokens < 0 or answer.output_tokens < 0:
         raise TypeError(f"counted {answer.input_tokens} and {answer.output_tokens} tokens")
+    promised: tuple[tuple[object, type], ...] = ((answer.calls, ToolCall), (answer.cited, Source))
+    for listed, kind in promised:
+        if not isinstance(listed, tuple) or not all(isinstance(item, kind) for item in listed):
+            raise TypeError(f"answered with {listed!r:.200} for a tuple of {kind.__name__}s")
     return answer
 
 

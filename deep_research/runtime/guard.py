@@ -160,7 +160,7 @@ class Gate:
                         spent, used = {}, Usage()
                     if isinstance(error, RateLimited):
                         self._asking.slow_down()
-                    call.failed(error)
+                    call.failed(error, paid=bool(used.llm_calls), cost=used.cost)
                     raise
                 self._asking.fine()
                 spent, used = bill(answer, held)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,12 +13,13 @@ from deep_research.core.errors import AuthFailed, BudgetExceeded, DeepResearchEr
 from deep_research.core.events import Event, Kind
 from deep_research.core.merge import fit
 from deep_research.core.model import Brief, Decision, Query, ResearchNode, Shape
-from deep_research.core.ports import Prompt
-from deep_research.core.seams import Emit, Outside, Scope
+from deep_research.core.ports import Lead, Prompt
+from deep_research.core.review import onward
+from deep_research.core.seams import Case, Clarify, Emit, Outside, Review, Scope
 
 from ._ask import Answer, ask
 from ._prompt import DATA_RULE, assignment, block, bullets, data, query_text
-from .brief import make_brief
+from .brief import Briefer
 
 SYSTEM: Final = f"""You plan research. Propose search queries that together answer the assignment.
 - Each query aims at one thing, named exactly as its own pages name it, and stands alone without
@@ -60,17 +61,26 @@ class TreePlanner:
         outside: Where the model is asked.
         emit: The run's event stream.
         count: Counts the tokens of a text.
-        language: Language of the report that a person has set, or None.
+        briefer: Makes the brief.
     """
 
     outside: Outside
     emit: Emit
     count: Callable[[str], int]
-    language: str | None = None
+    briefer: Briefer
 
-    async def brief(self, question: str, scope: Scope) -> Brief:
+    async def brief(
+        self, question: str, scope: Scope, clarify: Clarify, leads: Sequence[Lead] = ()
+    ) -> Brief:
         """Ask the planner for a brief."""
-        return await make_brief(self.outside, question, self.language, scope)
+        return await self.briefer.brief(question, scope, clarify, leads)
+
+    async def decide_turn(
+        self, case: Case, review: Review, brief: Brief, shape: Shape, scope: Scope
+    ) -> Decision:
+        """Delegate what is open, in order: a fixed tree weighs nothing."""
+        del brief, scope
+        return onward(case, review, shape)
 
     async def decide(
         self, node: ResearchNode, brief: Brief, shape: Shape, scope: Scope

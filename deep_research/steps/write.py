@@ -15,21 +15,17 @@ from deep_research.core.evidence import missing
 from deep_research.core.merge import Bank, Item
 from deep_research.core.model import Brief
 from deep_research.core.ports import Prompt
-from deep_research.core.seams import DraftSection, Emit, Outside, Scope, Sentence
-from deep_research.core.text import fold, likeness, sentences, shorten
+from deep_research.core.seams import DraftSection, Emit, Outline, Outside, Scope, Sentence
+from deep_research.core.text import sentences
 
 from ._ask import Answer, ask
 from ._prompt import DATA_RULE, assignment, block, bullets, data, numbered
 from ._shape import pointed
+from .outline import EVIDENCE, make_outline, placed
 
-OUTLINE: Final = f"""You arrange the findings of a research run into a report.
-- sections: at most 9, in reading order, each with a short title and the numbers of the findings
-  that belong in it.
-- Put every finding that helps to answer the assignment into exactly one section.
-{DATA_RULE}"""
-SECTION: Final = f"""You write one section of a report from numbered findings, and nothing else.
-- sentences: plain, precise prose in reading order; each with the numbers of the findings it
-  states as evidence.
+SECTION: Final = f"""You write sections of a report from numbered findings, and nothing else.
+- sentences: plain, precise prose, all sections one after the other; each sentence with the numbers
+  of the findings it states as evidence.
 - State every finding, with its exact figures, dates and names; join those that belong together;
   repeat nothing.
 - Add no fact, no opinion and no number of your own. Say of when a figure is, where the finding
@@ -40,36 +36,22 @@ REWRITE: Final = f"""You correct one sentence of a report, so that its findings 
 - text: the sentence again, without what the findings do not state.
 - evidence: the numbers of the findings it states.
 {DATA_RULE}"""
-_EVIDENCE: Final = AliasChoices(
-    "evidence", "findings", "ids", "finding_ids", "sources", "citations"
-)
-_NO_TITLES: Final = frozenset(
-    {"references", "sources", "bibliography", "works cited", "citations", "quellen", "参考文献"}
-)
-"""The list of references is code's; findings under such a title go elsewhere."""
 _HALVINGS: Final = 3
-_LONGEST_TITLE: Final = 120
-_OUTLINE_TOKENS: Final = 12_000
+_TOGETHER: Final = 16
+"""Findings that one call may turn into sentences of several small sections."""
+_FEW: Final = 8
+"""So few findings need no outline: they are one section."""
 
 
-class OutlineSection(Answer):
-    """A heading and what belongs under it."""
-
-    title: str = Field(validation_alias=AliasChoices("title", "heading", "name"))
-    evidence: list[int] = Field(default_factory=list, max_length=80, validation_alias=_EVIDENCE)
-
-
-class OutlineAnswer(Answer):
-    """What the model is asked for first."""
-
-    sections: list[OutlineSection] = Field(default_factory=list, max_length=9)
+Section = tuple[str, Sequence[Item]]
+"""A title and what stands under it."""
 
 
 class SentenceAnswer(Answer):
     """One sentence and what it stands on."""
 
     text: str = Field(validation_alias=AliasChoices("text", "sentence", "content"))
-    evidence: list[int] = Field(default_factory=list, max_length=8, validation_alias=_EVIDENCE)
+    evidence: list[int] = Field(default_factory=list, max_length=8, validation_alias=EVIDENCE)
     paragraph: int = 1
 
 
@@ -90,6 +72,7 @@ class ModelWriter:
         tone: How to write ('plain' if empty).
         words: Length of the whole report to aim at, or None.
         further: Title of the section for findings that the outline has no place for.
+        answer: Title of the one section of a report with few findings, if the brief names none.
     """
 
     outside: Outside
@@ -98,123 +81,97 @@ class ModelWriter:
     tone: str = ""
     words: int | None = None
     further: str = "Further findings"
+    answer: str = "Answer"
 
-    async def write(self, brief: Brief, bank: Bank, scope: Scope) -> tuple[DraftSection, ...]:
+    async def write(
+        self, brief: Brief, bank: Bank, scope: Scope, outline: Outline = ()
+    ) -> tuple[DraftSection, ...]:
         """Write all sections at once; one that fails is written from its findings word for word."""
-        plan = await self._outline(brief, bank, scope)
+        plan = await self._planned(brief, bank, scope, outline)
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(self._section(title, items, len(plan), brief, scope))
-                for title, items in plan
+                group.create_task(self._written(part, len(plan), brief, scope))
+                for part in _together(plan)
             ]
-        return tuple(task.result() for task in tasks)
+        return tuple(section for task in tasks for section in task.result())
 
-    async def _outline(
-        self, brief: Brief, bank: Bank, scope: Scope
+    async def _planned(
+        self, brief: Brief, bank: Bank, scope: Scope, outline: Outline
     ) -> list[tuple[str, list[Item]]]:
         """Return sections with their items; every item of the bank stands in exactly one."""
-        shown: list[Item] = []
-        left = _OUTLINE_TOKENS
-        for item in bank.items:
-            left -= self.count(item.learning.text) + 4
-            if left < 0:
-                break
-            shown.append(item)
-        user = (
-            assignment(brief)
-            + bullets("headings", brief.outline)
-            + numbered("findings", ((i.id, i.learning.text) for i in shown))
-        )
-        prompt = Prompt("writer", OUTLINE, user, name="outline", max_tokens=4000)
-        try:
-            answer = await ask(self.outside, prompt, OutlineAnswer, scope, "outline")
-        except (AuthFailed, BudgetExceeded):
-            raise
-        except DeepResearchError as error:
-            self.emit(Event(Kind.WARNING, data={"message": f"no outline: {error}"}))
-            answer = OutlineAnswer()
-        by_id = {item.id: item for item in bank.items}
-        plan: list[tuple[str, list[Item]]] = []
-        for section in answer.sections:
-            items = [by_id.pop(i) for i in dict.fromkeys(section.evidence) if i in by_id]
-            title = shorten(data(section.title), _LONGEST_TITLE)
-            if items and title and fold(title).strip("#*: ") not in _NO_TITLES:
-                plan.append((title, items))
-            else:
-                by_id.update((item.id, item) for item in items)
-        return self._placed(plan, sorted(by_id.values(), key=lambda item: item.id))
+        if not outline and len(bank.items) <= _FEW:
+            outline = ((next(iter(brief.outline), self.answer), tuple(i.id for i in bank.items)),)
+        if not outline:
+            try:
+                outline = await make_outline(self.outside, self.count, brief, bank, scope)
+            except (AuthFailed, BudgetExceeded):
+                raise
+            except DeepResearchError as error:
+                self.emit(Event(Kind.WARNING, data={"message": f"no outline: {error}"}))
+        return placed(outline, bank, self.further)
 
-    def _placed(
-        self, plan: list[tuple[str, list[Item]]], loose: Sequence[Item]
-    ) -> list[tuple[str, list[Item]]]:
-        """Put what the outline left out beside its neighbours, or into a last section."""
-        rest: list[Item] = []
-        for item in loose:
-            best, score = None, 0.3
-            for _, items in plan:
-                near = max(likeness(item.learning.text, other.learning.text) for other in items)
-                same_node = any(other.learning.path == item.learning.path for other in items)
-                if (value := near + 0.2 * same_node) > score:
-                    best, score = items, value
-            (rest if best is None else best).append(item)
-        return [*plan, *([(self.further, rest)] if rest else [])]
+    async def _written(
+        self, part: Sequence[Section], sections: int, brief: Brief, scope: Scope
+    ) -> list[DraftSection]:
+        """Write sections in one go; what the model left out is added in the finding's own words.
 
-    async def _section(
-        self, title: str, items: Sequence[Item], sections: int, brief: Brief, scope: Scope
-    ) -> DraftSection:
-        """Write one section; what the model left out is added in the finding's own words."""
-        answer = await self._sentences(title, items, sections, brief, scope)
-        allowed = {item.id for item in items}
-        written = [
-            Sentence(text, ids, s.paragraph)
-            for s in answer.sentences
-            for text, ids in _bound(data(s.text), s.evidence, allowed)
-        ]
-        written += _left_out(items, written)
-        self.emit(Event(Kind.SECTION_WRITTEN, data={"title": title, "sentences": len(written)}))
-        return DraftSection(title, tuple(written))
+        A sentence stands in the section of the first finding that it cites, one that cites nothing
+        with the one before it.
+        """
+        answer = await self._sentences(part, sections, brief, scope)
+        home = {item.id: n for n, (_, items) in enumerate(part) for item in items}
+        written: list[list[Sentence]] = [[] for _ in part]
+        at = 0
+        for s in answer.sentences:
+            for text, ids in _bound(data(s.text), s.evidence, set(home)):
+                at = home[ids[0]] if ids else at
+                written[at].append(Sentence(text, ids, s.paragraph))
+        # A finding may be told in a neighbour's section, too.
+        told = [sentence for section in written for sentence in section]
+        drafts = []
+        for (title, items), own in zip(part, written, strict=True):
+            done = (*own, *_left_out(items, told))
+            self.emit(Event(Kind.SECTION_WRITTEN, data={"title": title, "sentences": len(done)}))
+            drafts.append(DraftSection(title, done))
+        return [draft for draft in drafts if draft.sentences]
 
     async def _sentences(
         self,
-        title: str,
-        items: Sequence[Item],
+        part: Sequence[Section],
         sections: int,
         brief: Brief,
         scope: Scope,
         *,
         halvings: int = _HALVINGS,
     ) -> SectionAnswer:
-        """Ask for the sentences of one section; findings that do not fit are halved."""
+        """Ask for the sentences of some sections; findings that do not fit are halved."""
         wishes = [f"Language: {brief.language}."]
         if self.tone:
             wishes.append(f"Tone: {data(self.tone)}.")
         if self.words:
-            wishes.append(f"About {max(60, self.words // sections)} words.")
-        user = (
-            assignment(brief)
-            + block("section", data(title))
-            + numbered("findings", ((i.id, _told(i)) for i in items))
-            + "\n"
-            + " ".join(wishes)
-        )
+            wishes.append(f"About {max(60, len(part) * self.words // sections)} words.")
+        shown = [
+            block("section", data(title)) + numbered("findings", ((i.id, _told(i)) for i in items))
+            for title, items in part
+        ]
+        user = assignment(brief) + "".join(shown) + "\n" + " ".join(wishes)
         prompt = Prompt("writer", SECTION, user, name="section", max_tokens=4000)
         try:
-            most = 2 * len(items) + 2
+            most = 2 * sum(len(items) for _, items in part) + 2
             return await ask(self.outside, prompt, SectionAnswer, scope, "section", most=most)
         except ContextTooLong:
-            half = len(items) // 2
-            if half and halvings:
-                written: list[SentenceAnswer] = []
-                for part in (items[:half], items[half:]):
-                    answer = await self._sentences(
-                        title, part, sections * 2, brief, scope, halvings=halvings - 1
-                    )
-                    written += answer.sentences
-                return SectionAnswer(sentences=written)
-            return SectionAnswer()
+            halves = _halves(part) if halvings else []
+            written = SectionAnswer()
+            for half in halves:
+                answer = await self._sentences(
+                    half, sections * 2, brief, scope, halvings=halvings - 1
+                )
+                written.sentences += answer.sentences
         except DeepResearchError as error:
-            self.emit(Event(Kind.WARNING, data={"message": f"section {title!r}: {error}"}))
+            titles = ", ".join(repr(title) for title, _ in part)
+            self.emit(Event(Kind.WARNING, data={"message": f"section {titles}: {error}"}))
             return SectionAnswer()
+        return written
 
     async def rewrite(
         self, sentence: Sentence, missing: Sequence[str], bank: Bank, brief: Brief, scope: Scope
@@ -233,6 +190,28 @@ class ModelWriter:
         offered = {item.id for item in items}
         ids = tuple(i for i in dict.fromkeys(pointed(answer.text, answer.evidence)) if i in offered)
         return Sentence(data(answer.text), ids or sentence.evidence, sentence.paragraph)
+
+
+def _together(plan: Sequence[Section]) -> list[list[Section]]:
+    """Put neighbours into one call as long as few findings make them up."""
+    parts: list[list[Section]] = []
+    size = _TOGETHER
+    for title, items in plan:
+        if size + len(items) > _TOGETHER:
+            parts.append([])
+            size = 0
+        parts[-1].append((title, items))
+        size += len(items)
+    return parts
+
+
+def _halves(part: Sequence[Section]) -> list[Sequence[Section]]:
+    """Cut in two: between sections, or through the only one."""
+    if len(part) > 1:
+        return [part[: len(part) // 2], part[len(part) // 2 :]]
+    title, items = part[0]
+    half = len(items) // 2
+    return [[(title, items[:half])], [(title, items[half:])]] if half else []
 
 
 def _bound(

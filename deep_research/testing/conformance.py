@@ -7,14 +7,24 @@ import contextlib
 import hashlib
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, TypeVar
 
 from deep_research.core.budget import RESOURCES
-from deep_research.core.errors import DeepResearchError, ProviderError
+from deep_research.core.errors import DeepResearchError, ProviderError, ToolsRefused
 from deep_research.core.model import Page, Source
-from deep_research.core.ports import LLM, Completion, Exporter, PageReader, Prompt, SearchEngine
+from deep_research.core.ports import (
+    LLM,
+    Completion,
+    Exporter,
+    PageReader,
+    Prompt,
+    SearchEngine,
+    Tool,
+    ToolCall,
+    Turn,
+)
 from deep_research.core.report import Report
 from deep_research.core.urls import canonical, same_page
 
@@ -30,6 +40,30 @@ ODD_QUERIES: Final = (
     "long " * 2000,
 )
 """Queries that may find nothing but must not break an engine."""
+
+TALK: Final = Prompt(
+    "planner",
+    "Keep notes with the tool, then answer in one word.",
+    "Say yes.",
+    max_tokens=200,
+    tools=(
+        Tool(
+            "note",
+            "Keeps a note.",
+            {
+                "type": "object",
+                "properties": {"text": {"type": "string"}},
+                "required": ["text"],
+                "additionalProperties": False,
+            },
+        ),
+    ),
+    turns=(
+        Turn("", (ToolCall("call_1", "note", '{"text": "asked to say yes"}'),), ("noted",)),
+        Turn("May I answer now?", (), ("Yes, go on.",)),
+    ),
+)
+"""A conversation that a model goes on with, or refuses with `ToolsRefused`."""
 
 T = TypeVar("T")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -146,7 +180,7 @@ async def check_llm(llm: LLM, prompt: Prompt | None = None) -> Completion:
     """Check a language model and return its answer.
 
     Args:
-        llm: Set up so that it answers `prompt` three times.
+        llm: Set up so that it answers `prompt` three times, and `TALK` once or refuses it.
         prompt: What to ask; a short question by default.
 
     Raises:
@@ -161,16 +195,15 @@ async def check_llm(llm: LLM, prompt: Prompt | None = None) -> Completion:
         done = await llm.complete(asked)
         async with asyncio.TaskGroup() as group:
             both = [group.create_task(llm.complete(asked)) for _ in range(2)]
-    for completion in (done, *(task.result() for task in both)):
-        _check_completion(completion)
-    spent = done.input_tokens + done.output_tokens
-    _require(bound.get("tokens", 0) >= spent, f"worst_case is {bound}, spent were {spent} tokens")
-    if done.cost:
-        _require(bound.get("cost", 0) >= done.cost, f"worst_case is {bound}, it cost {done.cost}")
+        for completion in (done, *(task.result() for task in both)):
+            _check_completion(completion, asked, bound)
+        bound = llm.worst_case(TALK)
+        with contextlib.suppress(ToolsRefused):
+            _check_completion(await llm.complete(TALK), TALK, bound)
     return done
 
 
-def _check_completion(answer: object) -> None:
+def _check_completion(answer: object, prompt: Prompt, bound: Mapping[str, int]) -> None:
     done = _typed(answer, Completion, "complete must return a Completion")
     text = _typed(done.text, str, "`text` must be text")
     _require("<think>" not in text, "`text` contains the model's reasoning")
@@ -181,6 +214,27 @@ def _check_completion(answer: object) -> None:
         _require(
             _typed(count, int, f"`{name}` must be a whole number") >= 0, f"`{name}` is {count}"
         )
+    spent = done.input_tokens + done.output_tokens
+    _require(bound.get("tokens", 0) >= spent, f"worst_case is {bound}, spent were {spent} tokens")
+    if done.cost:
+        _require(bound.get("cost", 0) >= done.cost, f"worst_case is {bound}, it cost {done.cost}")
+    _check_calls(_typed(done.calls, tuple, "`calls` must be a tuple"), prompt)
+    for item in _typed(done.cited, tuple, "`cited` must be a tuple"):
+        url = _typed(item, Source, "`cited` holds what must be a Source").url
+        web = url.startswith(("http://", "https://"))
+        _require(web, f"`cited` names {url!r}, which is no page of the web")
+
+
+def _check_calls(calls: tuple[object, ...], prompt: Prompt) -> None:
+    _require(not calls or bool(prompt.tools), f"calls {calls} where no tools were offered")
+    ids = [call.id for turn in prompt.turns for call in turn.calls]
+    for item in calls:
+        call = _typed(item, ToolCall, "`calls` holds what must be a ToolCall")
+        _typed(call.arguments, str, f"`arguments` of {call.name} must be text")
+        _require(_is_text(call.name), "a call names no tool")
+        _require(_is_text(call.id), f"the call of {call.name} has no id")
+        _require(call.id not in ids, f"two calls have the id {call.id!r}")
+        ids.append(call.id)
 
 
 def check_exporter(exporter: Exporter, report: Report | None = None) -> bytes:

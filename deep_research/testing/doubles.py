@@ -1,155 +1,21 @@
-"""Plugins that answer from a script."""
+"""A search engine and a page reader that have everything already."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 from deep_research.core.errors import PageUnreadable, ProviderError
 from deep_research.core.model import Page, Source
-from deep_research.core.ports import Completion, Prompt
 from deep_research.core.rank import Ranker
 from deep_research.core.text import shorten
 from deep_research.core.urls import canonical
 
 FETCHED_AT: Final = "2025-01-01T00:00:00+00:00"
 """When fake pages were fetched."""
-
-Answer = str | Mapping[str, Any] | Sequence[Any] | Completion | Exception
-"""What a script may say: text, what becomes JSON, a whole completion, or an error to raise."""
-
-
-@dataclass(slots=True)
-class Reply:
-    """One line of a script: which prompts it answers, and how.
-
-    Attributes:
-        answer: The answer, or a function of the prompt that gives it.
-        role: Only prompts of this role.
-        step: Only prompts whose `name` this is (steps name their answer's schema).
-        match: Only prompts whose system or user text this regular expression finds something in.
-        times: How often it answers; None is without end, and then it need not be used.
-        delay: Seconds before the answer.
-    """
-
-    answer: Answer | Callable[[Prompt], Answer]
-    role: str = ""
-    step: str = ""
-    match: str = ""
-    times: int | None = 1
-    delay: float = 0.0
-
-    def fits(self, prompt: Prompt) -> bool:
-        """Tell whether this line answers the prompt."""
-        return (
-            self.times != 0
-            and self.role in {"", prompt.role}
-            and self.step in {"", prompt.name}
-            and re.search(self.match, f"{prompt.system}\n{prompt.user}") is not None
-        )
-
-    def __str__(self) -> str:
-        wants = {"role": self.role, "step": self.step, "match": self.match}
-        return ", ".join(f"{k}={v!r}" for k, v in wants.items() if v) or "any prompt"
-
-
-class ScriptedLLM:
-    """A language model that follows a script: the first line that fits answers.
-
-    Args:
-        script: Lines in order. A bare answer is a `Reply` to one prompt of any kind, a bare
-            function one to all.
-        model: Name reported in completions.
-        cost: Micro-dollars per call, None for an unknown price.
-
-    Attributes:
-        prompts: All prompts, in the order of their arrival.
-        running: Calls under way now; `most_running` is the most there ever were.
-
-    Tokens are counted as a quarter of the characters. Call `check` at the end of a test.
-    """
-
-    def __init__(
-        self,
-        *script: Reply | Answer | Callable[[Prompt], Answer],
-        model: str = "scripted",
-        cost: int | None = 0,
-    ) -> None:
-        self.script = [_line(item) for item in script]
-        self.prompts: list[Prompt] = []
-        self.running = self.most_running = 0
-        self._model, self._cost = model, cost
-        self._unanswered: list[Prompt] = []
-
-    async def complete(self, prompt: Prompt) -> Completion:
-        """Answer as the script says.
-
-        Raises:
-            AssertionError: No line fits; `check` will say so again, should this get lost.
-        """
-        self.prompts.append(prompt)
-        line = next((line for line in self.script if line.fits(prompt)), None)
-        if line is None:
-            self._unanswered.append(prompt)
-            raise AssertionError(f"no answer scripted for {_brief(prompt)}")
-        if line.times is not None:
-            line.times -= 1
-        self.running += 1
-        self.most_running = max(self.running, self.most_running)
-        try:
-            await asyncio.sleep(line.delay)
-        finally:
-            self.running -= 1
-        answer = line.answer(prompt) if callable(line.answer) else line.answer
-        if isinstance(answer, Exception):
-            raise answer
-        return self._completion(prompt, answer)
-
-    def _completion(self, prompt: Prompt, answer: Answer) -> Completion:
-        if isinstance(answer, Completion):
-            return answer
-        text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-        return Completion(
-            text,
-            self._model,
-            "stop",
-            _tokens(prompt.system + prompt.user),
-            _tokens(text),
-            self._cost,
-        )
-
-    def worst_case(self, prompt: Prompt) -> Mapping[str, int]:
-        """Return one call, the prompt's tokens and its `max_tokens`."""
-        tokens = _tokens(prompt.system + prompt.user) + prompt.max_tokens
-        return {"calls": 1, "tokens": tokens} | ({} if self._cost is None else {"cost": self._cost})
-
-    def check(self) -> None:
-        """Raise AssertionError if prompts went unanswered or answers were not asked for."""
-        unanswered = [_brief(prompt) for prompt in self._unanswered]
-        if unanswered:
-            raise AssertionError(f"prompts without an answer: {unanswered}")
-        unused = [f"{line} ({line.times}×)" for line in self.script if line.times]
-        if unused:
-            raise AssertionError(f"answers that nobody asked for: {unused}")
-
-
-def _line(item: Reply | Answer | Callable[[Prompt], Answer]) -> Reply:
-    if isinstance(item, Reply):
-        return replace(item)
-    return Reply(item, times=None if callable(item) else 1)
-
-
-def _brief(prompt: Prompt) -> str:
-    return f"role={prompt.role!r} step={prompt.name!r}: {shorten(prompt.user, 200)!r}"
-
-
-def _tokens(text: str) -> int:
-    return len(text) // 4 + 1
 
 
 class FakeSearch:

@@ -6,13 +6,10 @@ import asyncio
 import contextlib
 import json
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
-
-from deep_research.core.errors import ContextTooLong, ProviderError, RateLimited
-from deep_research.core.ports import LLM, Prompt
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -173,100 +170,3 @@ class FakeWeb:
 
 def _page(answer: Any) -> FakePage:  # noqa: ANN401 - bodies are anything
     return answer if isinstance(answer, FakePage) else FakePage(answer)
-
-
-Fault = FakePage
-"""What a `FakeOpenAI` answers instead of a completion, for instance `Fault({"error": …}, 429)`."""
-
-
-class FakeOpenAI(FakeWeb):
-    """An OpenAI-compatible endpoint that passes prompts on to a `LLM` double.
-
-    An async context manager as `FakeWeb`.
-
-    Wire format: https://platform.openai.com/docs/api-reference/chat/create.
-
-    Args:
-        llm: Answers; it sees the system and user text, the schema and, as the role, the model's
-            name.
-        models: What `GET /v1/models` lists.
-        faults: Answers of the first requests, before the model is asked; None lets one request
-            through.
-
-    Attributes:
-        bodies: The JSON of all chat requests.
-    """
-
-    def __init__(
-        self,
-        llm: LLM,
-        *,
-        models: Iterable[str] = ("fake-model",),
-        faults: Iterable[FakePage | None] = (),
-    ) -> None:
-        super().__init__()
-        self.bodies: list[dict[str, Any]] = []
-        self._llm, self._faults = llm, deque(faults)
-        listed = [{"id": name, "object": "model", "owned_by": "test"} for name in models]
-        self.route("/v1/chat/completions", self._chat)
-        self.page("/v1/models", {"object": "list", "data": listed})
-
-    @property
-    def base_url(self) -> str:
-        """What a client is given as `base_url`."""
-        return self.url("/v1")
-
-    async def _chat(self, request: Request) -> FakePage:
-        body = request.json()
-        self.bodies.append(body)
-        fault = self._faults.popleft() if self._faults else None
-        if fault is not None:
-            return fault
-        try:
-            done = await self._llm.complete(_prompt(body))
-        except ProviderError as error:
-            return _error(error)
-        usage = {
-            "prompt_tokens": done.input_tokens,
-            "completion_tokens": done.output_tokens,
-            "total_tokens": done.input_tokens + done.output_tokens,
-        }
-        message = {"role": "assistant", "content": done.text}
-        choice = {"index": 0, "message": message, "finish_reason": done.finish}
-        return FakePage(
-            {
-                "id": f"chatcmpl-{len(self.bodies)}",
-                "object": "chat.completion",
-                "created": 0,
-                "model": body.get("model", ""),
-                "choices": [choice],
-                "usage": usage,
-            }
-        )
-
-
-def _prompt(body: Mapping[str, Any]) -> Prompt:
-    """Read a chat request back into the prompt it was made from."""
-    texts: dict[str, list[str]] = {}
-    for message in body.get("messages", []):
-        texts.setdefault(message.get("role", "user"), []).append(str(message.get("content", "")))
-    form = (body.get("response_format") or {}).get("json_schema") or {}
-    limit = body.get("max_completion_tokens") or body.get("max_tokens") or 2000
-    return Prompt(
-        role=str(body.get("model", "")),
-        system="\n".join(texts.get("system", []) + texts.get("developer", [])),
-        user="\n".join(texts.get("user", [])),
-        schema=form.get("schema"),
-        name=form.get("name", "answer"),
-        max_tokens=int(limit),
-    )
-
-
-def _error(error: ProviderError) -> FakePage:
-    status = 429 if isinstance(error, RateLimited) else 500
-    code = None
-    if isinstance(error, ContextTooLong):
-        status, code = 400, "context_length_exceeded"
-    detail = {"message": str(error), "type": error.kind, "param": None, "code": code}
-    wait = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
-    return FakePage({"error": detail}, status, headers=wait)

@@ -23,7 +23,7 @@ from deep_research.config import load
 from deep_research.core.events import Event, Kind
 from deep_research.core.report import Report
 from deep_research.registry import check_engine
-from deep_research.testing import FakeOpenAI, FakePage, FakeWeb
+from deep_research.testing import Calls, FakeOpenAI, FakePage, FakeWeb
 
 QUESTION = "Who built the Marram lighthouse and when?"
 COAST = {
@@ -44,29 +44,67 @@ COAST = {
         "The school of Torvik was founded in 1811 by the merchant Olaf Brun.\n"
     ),
 }
+LAMP = {
+    "lamp.md": (
+        "# The lamp of the Marram lighthouse\n\n"
+        "The lamp of the Marram lighthouse burned 3 tonnes of oil in a year.\n\n"
+        "Its lens was ground by Ansel Prior of Lund in 1873.\n\n"
+        "The lighthouse has a stair of 212 steps, which was cut by hand.\n\n"
+        "A storm broke the windows of the Marram lighthouse in January 1907.\n\n"
+        "The bell of the lighthouse weighs 640 kg and is rung in fog.\n"
+    )
+}
 STEPS = {
     "brief": "You prepare web research",
     "plan": "You plan research",
     "learn": "You read sources",
+    "decide": "You supervise research",
+    "review": "You are the critic",
     "outline": "You arrange",
-    "section": "You write one section",
+    "section": "You write sections",
     "rewrite": "You correct one sentence",
 }
+KELL = {"topic": "Ida Kell engineer", "goal": ["who Ida Kell was"]}
 LEAKS = re.compile(
     r"<think|</|◁|<\||\[THINK|Traceback|\bNone\b|\bnull\b|\bundefined\b|\bNaN\b|\{['\"]|\['|\\n|\\u[0-9a-f]{4}|```"
     r"|\[object Object\]|tool_call|followUp|researchGoal|\bS\d\b|[\x00-\x08\x0b-\x1f]"
 )
 
 
+def reached(step: str) -> dict[str, Any]:
+    """Settings with which a run comes to `step`: not every planner and every bank needs each."""
+    match step:
+        case "plan":
+            return {"planner": "tree"}
+        case "outline":  # so many findings that one section will not do
+            return {"planner": "tree", "docs": COAST | LAMP}
+        case _:
+            return {}
+
+
 @dataclass(frozen=True)
 class Asked:
-    """One request to the model: its step, its prompt, and the numbered lines in it."""
+    """One request to the model: its step, its prompt, and the numbered lines in it.
+
+    `told` is what its calls brought in this conversation so far.
+    """
 
     step: str
     system: str
     user: str
     body: Mapping[str, Any]
     key: str = ""
+    told: Sequence[str] = ()
+
+    def block(self, tag: str) -> str:
+        """What stands between tags; '' if nothing does."""
+        found = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", self.user, re.DOTALL)
+        return found[1] if found else ""
+
+    @property
+    def tools(self) -> bool:
+        """Whether there is anything to call."""
+        return bool(self.body.get("tools"))
 
     @property
     def lines(self) -> list[tuple[int, str]]:
@@ -87,7 +125,11 @@ def good(asked: Asked) -> Any:
             return {"queries": [{"query": "Ida Kell engineer", "goal": "who Ida Kell was"}]}
         case "learn":
             return {"learnings": [{"text": t, "evidence": [n]} for n, t in lines], "follow_ups": []}
-        case "outline":
+        case "decide":
+            if "Ida Kell engineer" in asked.block("reminder"):
+                return Calls(("ResearchComplete", {"why": "answered", "reason": "all is known"}))
+            return Calls(("ConductResearch", KELL))
+        case "outline" | "review":
             return {"sections": [{"title": "The builder", "evidence": [n for n, _ in lines]}]}
         case "section":
             said = [(n, t.partition(" (The source:")[0]) for n, t in lines]
@@ -95,6 +137,17 @@ def good(asked: Asked) -> Any:
         case _:
             n, text = lines[0]
             return {"text": text.partition(" (The source:")[0], "evidence": [n]}
+
+
+def called(calls: Calls, tools: bool = True) -> dict[str, Any]:
+    """A chat completion that calls tools; where there are none, its text is all there is."""
+    made = [
+        {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+        for c in calls.numbered(0)
+    ]
+    if not tools:
+        return completion(calls.text)
+    return completion(calls.text or None, message_tool_calls=made, finish_reason="tool_calls")
 
 
 def completion(content: Any, **more: Any) -> dict[str, Any]:
@@ -109,7 +162,7 @@ def completion(content: Any, **more: Any) -> dict[str, Any]:
 
 
 Say = Any
-"""Text, JSON or a `FakePage`; a function of `Asked` that gives one; or a list of these, in turn."""
+"""Text, JSON, `Calls` or a `FakePage`; a function of `Asked` that gives one; a list of these, in turn."""
 
 
 class Endpoint(FakeOpenAI):
@@ -123,15 +176,18 @@ class Endpoint(FakeOpenAI):
 
     def answer(self, request: Any) -> FakePage:
         body = request.json()
-        texts = [m["content"] for m in body["messages"]]
-        whole = "\n".join(texts)
+        said = [n for n, m in enumerate(body["messages"]) if m["role"] == "assistant"]
+        texts = [str(m.get("content") or "") for m in body["messages"]]
+        first = said[0] if said else len(texts)
+        whole = "\n".join(texts[:first])
         step = next((s for s, words in STEPS.items() if words in whole), "?")
         asked = Asked(
             step,
-            texts[0] if len(texts) > 1 else "",
-            texts[-1],
+            texts[0] if first > 1 else "",
+            texts[first - 1],
             body,
             request.headers.get("Authorization", ""),
+            [t for t, m in zip(texts, body["messages"], strict=True) if m["role"] == "tool"],
         )
         self.asked.append(asked)
         turns = self.said.get(step) or self.said.get("*") or [good]
@@ -140,6 +196,8 @@ class Endpoint(FakeOpenAI):
         answer = good(asked) if answer is None else answer
         if isinstance(answer, FakePage):
             return answer
+        if isinstance(answer, Calls):
+            return FakePage(called(answer, asked.tools))
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
         return FakePage(completion(text))
 
@@ -159,7 +217,9 @@ class Outcome:
 
     @property
     def markdown(self) -> str:
-        return (self.folder / "report.md").read_text("utf-8")
+        """The report in words: what comes after the references are the run's own figures."""
+        text = (self.folder / "report.md").read_text("utf-8")
+        return re.split(r"^## (?:How it went|Usage)$", text, maxsplit=1, flags=re.MULTILINE)[0]
 
     @property
     def json(self) -> dict[str, Any]:
@@ -213,7 +273,10 @@ class Outcome:
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Do a whole run: `said` by the model (None: no model at all), over `docs`, with settings."""
+    """Do a whole run: `said` by the model (None: no model at all), over `docs`, with settings.
+
+    `reach` names a step that has to be asked something.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
@@ -224,8 +287,13 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
         question: str = QUESTION,
         key: str = "sk-test",
         address: Callable[[str], str] | None = None,
+        approver: object = None,
+        clarifier: object = None,
+        reach: str = "",
         **settings: Any,
     ) -> Outcome:
+        settings = reached(reach) | settings
+        docs = settings.pop("docs", docs)
         for name, text in docs.items():
             path = tmp_path / "docs" / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -241,7 +309,9 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
         async def research(**model: Any) -> tuple[Report, Path]:
             config = load(arguments={**given, **model, **settings}, check=check_engine)
-            run = Run(question, config, emit=events.append)
+            run = Run(
+                question, config, emit=events.append, approver=approver, clarifier=clarifier
+            )
             return await run.execute(), run.folder
 
         if said is None:
@@ -255,6 +325,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
                     url = address(endpoint.url()) if address else endpoint.base_url
                     monkeypatch.setenv("OPENAI_BASE_URL", url)
                 report, folder = await research()
+            assert not reach or endpoint.count(reach), f"nothing was asked of {reach!r}"
         return Outcome(report, folder, events, endpoint, waits)
 
     return do

@@ -248,7 +248,7 @@ PLANS = {
 @pytest.mark.parametrize(("said", "queries"), PLANS.values(), ids=PLANS)
 async def test_plan(lab, said, queries):
     """Branches are what was meant, no word of them made up; the report comes out whatever was said."""
-    done = await lab({"plan": said})
+    done = await lab({"plan": said}, reach="plan")
     done.check()
     assert done.report.status == "complete", done.report.stop_reason
     assert len(done.queries) <= 3
@@ -545,10 +545,11 @@ ARRANGED = {
 }
 
 
+@pytest.mark.parametrize("step", ["outline", "review"])
 @pytest.mark.parametrize("said", ARRANGED.values(), ids=ARRANGED)
-async def test_outline(lab, said):
+async def test_outline(lab, said, step):
     """Whatever the order of the report, no finding is lost, and headings are plain."""
-    done = await lab({"outline": said})
+    done = await lab({step: said}, reach=step)
     done.check()
     assert done.report.status == "complete", done.report.stop_reason
     for text in done.learned:

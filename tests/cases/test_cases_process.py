@@ -425,10 +425,11 @@ def test_a_question_that_looks_like_a_flag_is_explained():
 
 
 def test_approval_with_nobody_there():
-    done = call("run", QUESTION, "--docs", "papers", "--approve")
-    assert done.returncode == 2
-    assert b"there is nobody to answer" in done.stderr
-    assert not Path("runs").exists()
+    """Nothing is searched for, and that is said."""
+    done = call("run", QUESTION, "--docs", "papers", "--approve", "-o", "run")
+    assert done.returncode == 4
+    assert b"approve: no answer, so approval.unanswered holds: stop" in done.stderr
+    assert FACT not in done.stdout.decode()
 
 
 def test_no_command_shows_the_help():

@@ -21,6 +21,7 @@ from deep_research.core.errors import (
     RateLimited,
 )
 from deep_research.core.ports import Prompt
+from deep_research.plugins.llms._address import is_loopback
 from deep_research.plugins.llms._dialect import Dialect
 from deep_research.plugins.llms._errors import Refusal, translate, wait_asked
 from deep_research.plugins.llms._reply import read_reply
@@ -192,6 +193,21 @@ def endpoint_in_thread():
     yield f"http://127.0.0.1:{ports[0]}/v1"
     state.loop.call_soon_threadsafe(state.stop.set)
     thread.join(10)
+
+
+@pytest.mark.parametrize(
+    ("url", "here"),
+    [
+        ("http://127.0.0.1:11434", True),
+        ("http://localhost./v1", True),
+        ("http://[::1]:80/", True),
+        ("http://x.localhost", True),
+        ("https://api.example.org", False),
+        ("nonsense", False),
+    ],
+)
+def test_an_address_on_this_machine_is_known(url, here):
+    assert is_loopback(url) is here
 
 
 # --- answers in odd forms ----------------------------------------------------------------------

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 import deep_research
-from deep_research import ConfigError, DeepResearcher, DeepResearchError, api
+from deep_research import (
+    ConfigError,
+    DeepResearcher,
+    DeepResearchError,
+    Proposal,
+    Verdict,
+    api,
+)
 from deep_research.core.events import Kind
 from deep_research.core.report import Report
 
@@ -285,6 +292,115 @@ class TestProgress:
     async def test_verbose_without_stderr(self, docs, monkeypatch):
         monkeypatch.setattr("sys.stderr", None)
         await DeepResearcher(QUESTION, docs=docs, verbose=True).write_report()
+
+
+class TestApproval:
+    """A function of the person's is asked before anything is searched for."""
+
+    @pytest.mark.parametrize("kind", ["plain", "async", "object"])
+    async def test_every_round_is_asked_about_first(self, kind, docs):
+        asked, events = [], []
+
+        def plain(proposal):
+            asked.append(proposal)
+            return True
+
+        async def approve(proposal):
+            return plain(proposal)
+
+        class Approver:
+            async def approve(self, proposal):
+                return Verdict(proposal.queries) if plain(proposal) else None
+
+        hook = {"plain": plain, "async": approve, "object": Approver()}[kind]
+        report = await deep_research.research(
+            QUESTION, docs=docs, approve=hook, on_event=events.append
+        )
+        assert report.status == "complete"
+        assert isinstance(asked[0], Proposal)
+        assert (asked[0].path, asked[0].queries[0].text) == ((), QUESTION)
+        approved = {text for p in asked for q in p.queries for text in q.texts}
+        searched = {e.data["query"] for e in events if e.kind is Kind.SEARCHED}
+        assert searched
+        assert searched <= approved
+
+    async def test_only_what_was_approved_is_searched_for(self, docs):
+        events = []
+
+        def approve(proposal):
+            return ["Sorvik copper mine"] if proposal.path == () else []
+
+        report = await deep_research.research(
+            QUESTION, docs=docs, approve=approve, on_event=events.append
+        )
+        assert report.references
+        assert {e.data["query"] for e in events if e.kind is Kind.SEARCHED} == {
+            "Sorvik copper mine"
+        }
+
+    @pytest.mark.parametrize("answer", [False, "reject"])
+    async def test_rejected_at_the_first_look_costs_nothing(self, answer, docs):
+        report = await deep_research.research(QUESTION, docs=docs, approve=lambda _: answer)
+        assert (report.status, report.stop_reason) == ("cancelled", "rejected")
+        usage = report.usage
+        assert (usage.searches, usage.pages, usage.llm_calls) == (0, 0, 0)
+
+    @pytest.mark.parametrize(
+        ("answer", "says"),
+        [
+            ("not enough cost data", "approve: 'not enough cost data' is no answer"),
+            (None, "approve: no answer, so approval.unanswered holds: stop"),
+        ],
+    )
+    async def test_what_is_no_answer_follows_the_policy(self, answer, says, docs):
+        events = []
+        report = await deep_research.research(
+            QUESTION, docs=docs, approve=lambda _: answer, on_event=events.append
+        )
+        assert (report.status, report.stop_reason) == ("nothing_found", "not_approved")
+        told = [e.data["message"] for e in events if e.kind is Kind.WARNING]
+        assert any(text.startswith(says) for text in told)
+        assert not [e for e in events if e.kind is Kind.SEARCHED]
+
+    async def test_asking_with_nobody_there_is_no_answer(self, docs):
+        ask = {"approval.ask": "rounds"}
+        report = await deep_research.research(QUESTION, docs=docs, **ask)
+        assert report.stop_reason == "not_approved"
+        report = await deep_research.research(
+            QUESTION, docs=docs, **ask, **{"approval.unanswered": "approve"}
+        )
+        assert report.status == "complete"
+
+    async def test_a_setting_that_somebody_wrote_wins(self, docs):
+        def approve(_proposal):
+            raise AssertionError("nobody is asked")
+
+        report = await deep_research.research(
+            QUESTION, docs=docs, approve=approve, **{"approval.ask": "never"}
+        )
+        assert report.status == "complete"
+
+    async def test_a_question_that_stands_ends_with_the_run(self, docs):
+        never = threading.Event()
+
+        def approve(_proposal):
+            researcher.stop()
+            never.wait(5)
+
+        researcher = DeepResearcher(QUESTION, docs=docs, approve=approve)
+        await researcher.write_report()
+        never.set()
+        assert (researcher.result.status, researcher.result.stop_reason) == (
+            "cancelled",
+            "cancelled",
+        )
+
+    @pytest.mark.parametrize("name", ["approve", "clarify"])
+    def test_a_hook_that_is_none_is_named(self, name):
+        with pytest.raises(ConfigError, match=f"{name} = 'yes': must be a function"):
+            DeepResearcher(QUESTION, **{name: "yes"})
+        with pytest.raises(ConfigError, match=f"did you mean '{name}'"):
+            DeepResearcher(QUESTION, **{name + "s": print})
 
 
 class TestSettings:

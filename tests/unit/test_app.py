@@ -75,7 +75,7 @@ def _forget():
 
 
 def test_shape():
-    shape = shape_of(settings(**{"breadth": 6, "depth": 3, "tree.queries_per_branch": 1}))
+    shape = shape_of(settings(**{"breadth": 6, "depth": 3, "tree.queries_per_branch": 1}), {})
     assert (shape.breadth, shape.depth, shape.min_breadth, shape.per_branch) == (6, 3, 2, 1)
 
 

@@ -26,11 +26,12 @@ from deep_research.cli.live import Live, _cut, _width
 from deep_research.config import ModelChoice, load
 from deep_research.core.errors import AuthFailed, ConfigError, ProviderUnavailable
 from deep_research.core.events import Event, Kind
-from deep_research.core.model import Source, Usage
-from deep_research.core.ports import Completion
+from deep_research.core.model import Query, Source, Usage
+from deep_research.core.ports import Completion, Proposal, Verdict
 from deep_research.core.report import Reference, Report, RunStatus
 from deep_research.plugins.exporters.json import JsonExporter
 from deep_research.runtime.tally import ResearchProgress
+from deep_research.wiring import shape_of
 
 ROOT = Path(__file__).parents[2]
 EVENTS = (
@@ -71,12 +72,14 @@ class FakeRun:
     wait = False
     made: ClassVar[list["FakeRun"]] = []
 
-    def __init__(self, question, config, *, emit=None) -> None:
+    def __init__(self, question, config, *, emit=None, approver=None, clarifier=None) -> None:
         if not question.strip():
             raise ConfigError("the question is empty: say what is to be researched")
         self.question, self.config, self.emit = question, config, emit
+        self.approver, self.clarifier = approver, clarifier
         self.folder = Path(config.report.folder or "runs/r1")
         self.models = {}
+        self.shape = shape_of(config, self.models)
         self.stops = 0
         self.stopped = None
         self.made.append(self)
@@ -291,7 +294,7 @@ def test_no_question(capsys, monkeypatch):
 def test_dry_run_spends_nothing(capsys):
     code, out, err = call(capsys, "run", "Why?", "--dry-run", "--set", "budget.pages=10")
     assert (code, err) == (0, "")
-    assert out.startswith("at most 13 queries, ")
+    assert out.startswith("at most 29 queries, ")
     assert "10 pages" in out
     assert out.endswith("(limited by: pages)\n")
 
@@ -319,21 +322,57 @@ def test_dry_run_with_a_model(capsys, monkeypatch):
     assert "note:" not in call(capsys, "run", "Why?")[2]
 
 
-@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 2), ("", 2)])
-def test_approve_asks_first(capsys, monkeypatch, answer, code):
-    monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
-    got, out, err = call(capsys, "run", "Why?", "--approve", "-q")
-    assert got == code
-    assert "at most 13 queries" in err
-    assert bool(out) is (code == 0)
-    assert ("there is nobody to answer" in err) is (not answer)
+def test_approve_shows_the_bound_and_has_the_run_ask(capsys, monkeypatch):
+    code, _, err = call(capsys, "run", "Why?", "--approve", "-q")
+    assert (code, err.count("at most 29 queries")) == (0, 1)
+    asked = FakeRun.made[-1]
+    assert asked.config.approval.ask == "rounds"
+    assert asked.approver is not None
+    assert asked.clarifier is None, "nobody can answer"
+    code, _, err = call(capsys, "run", "Why?", "--set", "approval.ask=rounds", "-q")
+    assert (code, err) == (0, "")
+    assert FakeRun.made[-1].approver is not None
+    run_of(capsys)
+    assert FakeRun.made[-1].approver is None
+    code, _, err = call(capsys, "run", "Why?", "--approve", "--set", "approval.ask=never")
+    assert (code, "approval.ask is set twice" in err) == (2, True)
 
 
-def test_an_interrupt_at_the_question(capsys, monkeypatch):
-    terminal = io.StringIO("")
-    terminal.isatty = lambda: True
-    monkeypatch.setattr(sys, "stdin", terminal)
-    assert call(capsys, "run", "Why?", "--approve", "-q")[0] == 130
+@pytest.mark.parametrize(
+    ("arguments", "asks"), [((), True), (("-q",), False), (("--json",), False), (("-v",), True)]
+)
+def test_who_sits_at_a_terminal_can_be_asked_back(capsys, monkeypatch, arguments, asks):
+    for name in ("stdin", "stderr"):
+        terminal = io.StringIO()
+        terminal.isatty = lambda: True
+        monkeypatch.setattr(sys, name, terminal)
+    call(capsys, "run", "Why?", *arguments)
+    assert (FakeRun.made[-1].clarifier is not None) is asks
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_an_approval_holds_back_progress(capsys, monkeypatch, quiet):
+    class Asks(FakeRun):
+        async def execute(self):
+            self.verdict = await self.approver.approve(Proposal((), (Query("a kettle"),)))
+            return await super().execute()
+
+    monkeypatch.setattr(session_module, "Run", Asks)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("perhaps\ny\n"))
+    code, out, err = call(capsys, "run", "Why?", "--approve", *(["-q"] if quiet else []))
+    assert (code, out[:7]) == (0, "# Why?\n")
+    assert Asks.made[-1].verdict == Verdict((Query("a kettle"),))
+    assert "To be searched for\n  1  a kettle\n" in err
+    assert "> perhaps\n'perhaps' is not one of them; what counts: approve," in err
+
+
+def test_no_standard_error_to_ask_on(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    session = session_module.Session(
+        "Why?", load(arguments={"approval.ask": "rounds"}), say=print, quiet=True
+    )
+    assert session.run().status == "complete"
+    assert FakeRun.made[-1].approver is None
 
 
 def test_errors_of_the_engine(capsys, monkeypatch):

@@ -29,8 +29,10 @@ from deep_research.core.report import (
     Conflict,
     Reference,
     Report,
+    Round,
     RunStatus,
     Section,
+    Spent,
     Support,
 )
 from deep_research.plugins.exporters.html import HtmlExporter
@@ -96,11 +98,21 @@ def report(**changes) -> Report:
             Reference(2, "file:///d/b%20c.txt", "", "", "", "ee"),
         ),
         learnings=(Learning("lost 5 s", (EVIDENCE, LATER), (0,)), Learning("loose")),
-        conflicts=(Conflict(Learning("5 s", (EVIDENCE,)), Learning("9 s"), "seconds"),),
+        conflicts=(Conflict(Learning("5 s", (EVIDENCE,)), Learning("9 s"), "seconds", True),),
         gaps=("price",),
         failures=(Failure("unavailable", "gone", (1,)),),
         tree=tree,
         usage=Usage(3, 100, 50, 1_234_567, 4, 5, 6.5),
+        spent=(
+            Spent("decide", "planner", "strong|er_1", 1, 60, 10, 1_234_000),
+            Spent("learn", "reader", "cheap", 2, 40, 40, 567),
+        ),
+        rounds=(
+            Round(
+                1, 2, 0.5, "research", ("a price", "*why*."), ("H4 price", "H4 cost"), "", "Go on."
+            ),
+            Round(2, 0, 0.0, "report", stop="no_gain"),
+        ),
         notes=("Written *plainly*.",),
         config_digest="abc",
         version="0.1.0",
@@ -150,7 +162,8 @@ def test_the_documented_shape():
     data = json.loads(JsonExporter().export(report()))
     assert set(data) >= {
         "schema", "run", "question", "status", "stop_reason", "body", "sections", "claims", "references",
-        "learnings", "conflicts", "gaps", "failures", "tree", "usage", "config_digest", "version",
+        "learnings", "conflicts", "gaps", "failures", "tree", "usage", "spent", "rounds",
+        "config_digest", "version",
     }  # fmt: skip
     assert data["schema"] == 1
     assert set(data["claims"][0]) >= {"text", "section", "support", "citations"}
@@ -167,6 +180,14 @@ def test_the_documented_shape():
         "llm_calls": 3, "input_tokens": 100, "output_tokens": 50, "cost_usd": 1.234567,
         "searches": 4, "pages": 5, "seconds": 6.5,
     }  # fmt: skip
+    assert data["spent"][1] == {
+        "step": "learn", "role": "reader", "model": "cheap", "calls": 2,
+        "input_tokens": 40, "output_tokens": 40, "cost_usd": 0.000567,
+    }  # fmt: skip
+    assert data["rounds"][1] == {
+        "n": 2, "learnings": 0, "news": 0.0, "verdict": "report", "gaps": [], "delegated": [],
+        "stop": "no_gain", "reason": "",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -175,6 +196,7 @@ def test_the_documented_shape():
         {},
         {"tree": None},
         {"usage": Usage(cost=None)},
+        {"spent": (Spent("learn", "reader", "m", 1, 2, 3, None),), "rounds": ()},
         {
             "status": RunStatus.NOTHING_FOUND,
             "body": "",
@@ -193,7 +215,27 @@ def test_round_trip(changes):
 
 
 def test_an_unknown_cost_is_null():
-    assert as_dict(report(usage=Usage(cost=None)))["usage"]["cost_usd"] is None
+    spent = (Spent("learn", "reader", "m", 1, 2, 3, None),)
+    data = as_dict(report(usage=Usage(cost=None), spent=spent))
+    assert data["usage"]["cost_usd"] is None
+    assert data["spent"][0]["cost_usd"] is None
+
+
+def test_one_of_the_first_reports_is_read():
+    """It has no table of usage and no rounds, and tells of no conflict whether it is settled."""
+    data = as_dict(report())
+    del data["spent"], data["rounds"], data["conflicts"][0]["settled"]
+    back = parse(json.dumps(data))
+    assert (back.spent, back.rounds, back.conflicts[0].settled) == ((), (), False)
+    assert back.usage == report().usage
+
+
+@pytest.mark.parametrize("key", ["spent", "rounds"])
+@pytest.mark.parametrize("damage", [3, [3], [{}], None])
+def test_a_damaged_table(key, damage):
+    data = {**as_dict(report()), key: damage}
+    with pytest.raises(ConfigError, match="is not a report"):
+        parse(json.dumps(data))
 
 
 @pytest.mark.parametrize(
@@ -226,8 +268,50 @@ def test_markdown():
         "## Trial\n\nH4 lost 5 s [1]. It worked [1]. Others doubt it [2].\n\n"
         "## References\n\n"
         "1. H4 & friends. <https://a.org/x> (1761-11-18; p. 3, p. 7)\n"
-        "2. file:///d/b%20c.txt. <file:///d/b%20c.txt>\n"
+        "2. file:///d/b%20c.txt. <file:///d/b%20c.txt>\n\n"
+        "## How it went\n\n"
+        "1. 2 learnings, 50% new. Missing: a price; \\*why\\*. Next: H4 price; H4 cost. Why: Go on.\n"
+        "2. 0 learnings. Ended: no gain.\n\n"
+        "## Usage\n\n"
+        "| Step | Model | Calls | Tokens in | Tokens out | Cost |\n"
+        "| --- | --- | --: | --: | --: | --: |\n"
+        "| decide | strong\\|er_1 | 1 | 60 | 10 | $1.2340 |\n"
+        "| learn | cheap | 2 | 40 | 40 | $0.0006 |\n"
+        "| Total |  | 3 | 100 | 50 | $1.2346 |\n"
     )
+
+
+def test_one_round_is_not_told_and_without_a_model_there_is_no_table():
+    text = markdown(rounds=report().rounds[:1], spent=())
+    assert "How it went" not in text
+    assert "Usage" not in text
+    page = html(rounds=report().rounds[:1], spent=())
+    assert "How it went" not in page
+    assert "<table" not in page
+
+
+def test_one_unknown_price_leaves_the_total_unknown():
+    rows = (Spent("learn", "reader", "", 1, 2, 3, None), Spent("plan", "planner", "m", 1, 2, 3, 40))
+    text = markdown(spent=rows)
+    assert "| learn | unknown | 1 | 2 | 3 | unknown |\n" in text
+    assert "| plan | m | 1 | 2 | 3 | $0.0000 |\n" in text
+    assert text.endswith("| Total |  | 2 | 4 | 6 | unknown |\n")
+
+
+def test_large_numbers_can_be_read():
+    rows = (Spent("learn", "reader", "m", 1200, 3_400_000, 56_000, 12_345_678),)
+    assert "| m | 1,200 | 3,400,000 | 56,000 | $12.3457 |" in markdown(spent=rows)
+
+
+def test_what_a_model_says_of_a_round_is_one_line_of_bounded_length():
+    """It may be long, of several lines, and Markdown."""
+    said = "[x](javascript:1)\n## Evil " + "word " * 500
+    rounds = (Round(1, 1, 1.0, "research", (said,) * 2, (said,), "", said), report().rounds[1])
+    (line,) = [
+        x for x in markdown(rounds=rounds).splitlines() if x.startswith("1. 1 learning, 100%")
+    ]
+    assert len(line) < 1500
+    assert r"\[x\](javascript:1) ## Evil" in line
 
 
 @pytest.mark.parametrize(
@@ -245,6 +329,7 @@ def test_how_it_ended_is_said(status, line):
 
 def test_an_empty_report_still_says_something():
     empty = {"body": " ", "references": (), "claims": (), "notes": (), "stop_reason": ""}
+    empty |= {"spent": (), "rounds": ()}
     text = markdown(status=RunStatus.NOTHING_FOUND, failures=(), **empty)
     assert text == "# How good was H4?\n\n> Nothing was found.\n"
 
@@ -265,7 +350,7 @@ def test_an_empty_report_names_what_failed():
 
 def test_titles_and_addresses_cannot_break_out_of_their_line():
     hostile = Reference(1, "https://a/<x>\n y", "T\n## [x](javascript:1) <script>", "", "", "")
-    last = markdown(references=(hostile,)).splitlines()[-1]
+    last = markdown(references=(hostile,), rounds=(), spent=()).splitlines()[-1]
     assert last == r"1. T ## \[x\](javascript:1) \<script\>. <https://a/%3Cx%3E%0A%20y>"
 
 
@@ -311,6 +396,13 @@ def test_a_number_that_is_no_reference_stays_text():
     assert 'As in [7] and <a class="cite" href="#r2">[2]</a>.' in page
 
 
+def test_usage_and_rounds_on_the_page():
+    page = html()
+    assert "<li>2 learnings, 50% new. Missing: a price; *why*. Next: H4 price;" in page
+    assert '<td>decide</td><td>strong|er_1</td><td class="number">1</td>' in page
+    assert '<tfoot><tr><td>Total</td><td></td><td class="number">3</td>' in page
+
+
 def test_status_and_notes():
     page = html(status=RunStatus.PARTIAL, stop_reason="budget")
     assert '<p class="status">Partial: research ended early (budget).</p>' in page
@@ -348,11 +440,13 @@ def test_nothing_from_a_page_runs_or_is_fetched(text):
         ),
         claims=(Claim("x", "s", Support.UNSUPPORTED, (Citation(1, text, 0, 1),)),),
         run=text,
+        spent=(Spent(text, text, text, 1, 2, 3, 4),),
+        rounds=(Round(1, 1, 1.0, text, (text,), (text,), "", text), Round(2, 0, 0, "", stop=text)),
     )
     tags = Tags(page)
     allowed = {
         "html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "a", "ol", "li", "br",
-        "small", "footer", "code", "pre",
+        "small", "footer", "code", "pre", "table", "thead", "tbody", "tfoot", "tr", "th", "td",
     }  # fmt: skip
     assert set(tags.names) <= allowed
     assert tags.names.count("style") == 1

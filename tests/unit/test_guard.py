@@ -199,6 +199,7 @@ async def test_patience(error, calls, end, looptime):
     assert (bench.model.calls, looptime) == (calls, end)
     assert scope.budget.left == {"calls": 1, "tokens": 100}, "what failed cost nothing"
     assert scope.usage.llm_calls == 0
+    assert not any(data["paid"] for data in bench.of(Kind.CALL))
 
 
 async def test_a_hanging_model_is_given_up_and_its_worst_case_stays_debited(looptime):
@@ -208,6 +209,7 @@ async def test_a_hanging_model_is_given_up_and_its_worst_case_stays_debited(loop
     assert looptime == 300
     assert scope.budget.left == {"calls": 1, "cost": 30}
     assert (scope.usage.llm_calls, scope.usage.cost) == (1, 50)
+    assert (bench.of(Kind.CALL)[0]["paid"], bench.of(Kind.CALL)[0]["cost"]) == (True, 50)
 
 
 async def test_a_slow_model_is_allowed_where_the_setting_says_so(looptime):

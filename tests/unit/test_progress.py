@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from deep_research.core.events import Event, Kind
 from deep_research.core.model import Usage
+from deep_research.core.report import Spent
 from deep_research.runtime.progress import JsonlSink, Stream, as_line
 from deep_research.runtime.tally import ProgressCallback, ResearchProgress, Tally
 
@@ -287,6 +288,104 @@ def test_an_unknown_price_is_never_zero():
     assert tally.add(llm(cost=5)).usage.cost == 5
     assert tally.add(llm(cost=None)).usage.cost is None
     assert tally.add(llm(cost=5)).usage.cost is None
+
+
+def test_more_branches_than_the_tree_has_at_first():
+    """The supervisor's further turns add some; then the breadth that is told grows with them."""
+    tally = Tally()
+    tally.add(STARTED)
+    for i in range(6):
+        tally.add(Event(Kind.NODE_STARTED, (i,), {"query": "q"}))
+    assert (tally.progress.current_breadth, tally.progress.total_breadth) == (6, 6)
+
+
+# --- usage by step -----------------------------------------------------------
+
+
+def call(step, role="planner", model="strong", cost=10, **data) -> Event:
+    given = {"input_tokens": 3, "output_tokens": 2, "cost": cost}
+    return llm(step=step, role=role, model=model, **given, **data)
+
+
+def given_up(step, role="planner", cost=99) -> Event:
+    told = {"ok": False, "paid": True, "error": "timeout", "message": "late"}
+    return llm(step=step, role=role, cost=cost, **told)
+
+
+def spent(*events):
+    tally = Tally()
+    for event in events:
+        tally.add(event)
+    return tally.spent
+
+
+STEPS = ["brief", "clarify", "decide", "plan", "learn", "react", "review", "outline", "section",
+         "rewrite", "a", "b"]  # fmt: skip
+
+
+@given(st.permutations([step for step in STEPS for _ in range(2)]))
+def test_rows_stand_in_the_order_of_a_run_whoever_answered_first(steps):
+    rows = spent(*map(call, steps))
+    assert rows == tuple(Spent(step, "planner", "strong", 2, 6, 4, 20) for step in STEPS)
+
+
+def test_a_row_for_each_step_role_and_model():
+    rows = spent(
+        call("learn", "reader", "b", 1),
+        call("learn", "reader", "a", 2),
+        call("learn", "planner", "b", 4),
+        call("learn", "reader", "b", 8),
+    )
+    assert [(r.role, r.model, r.calls, r.cost) for r in rows] == [
+        ("planner", "b", 1, 4),
+        ("reader", "a", 1, 2),
+        ("reader", "b", 2, 9),
+    ]
+
+
+def test_one_unknown_price_makes_that_row_unknown_and_no_other():
+    rows = spent(call("plan"), call("learn", cost=None), call("learn"))
+    assert [(r.step, r.cost) for r in rows] == [("plan", 10), ("learn", None)]
+
+
+def test_an_attempt_that_was_paid_counts_with_the_model_of_its_step():
+    """Who did not answer gave no name; what failed for free is no call."""
+    rows = spent(call("plan"), given_up("plan"), llm(ok=False, step="plan", role="planner"))
+    assert rows == (Spent("plan", "planner", "strong", 2, 3, 2, 109),)
+    assert spent(call("plan"), given_up("plan", cost=None))[0].cost is None
+
+
+@pytest.mark.parametrize("others", [(), ("a", "b")])
+def test_where_that_is_nobody_or_several_it_is_the_model_that_was_set(others):
+    begun = Event(Kind.RUN_STARTED, data={**STARTED.data, "llm": {"planner": "qwen3:8b"}})
+    rows = spent(begun, given_up("plan"), *(call("plan", model=name) for name in others))
+    assert [(r.model, r.calls) for r in rows] == [*((name, 1) for name in others), ("qwen3:8b", 1)]
+    assert spent(given_up("plan"))[0].model == ""
+
+
+CALLS = st.one_of(
+    st.builds(
+        call,
+        st.sampled_from(STEPS),
+        st.sampled_from(["planner", "reader"]),
+        st.sampled_from(["", "m", "n"]),
+        st.none() | st.integers(0, 9),
+    ),
+    st.builds(given_up, st.sampled_from(STEPS), cost=st.none() | st.integers(0, 9)),
+    st.just(search("q")),
+    st.just(llm(ok=False)),
+)
+
+
+@given(st.lists(CALLS, max_size=20))
+def test_the_rows_add_up_to_the_usage(events):
+    tally = Tally()
+    for event in events:
+        tally.add(event)
+    total = Usage(searches=tally.progress.usage.searches)
+    for row in tally.spent:
+        total.add(Usage(row.calls, row.input_tokens, row.output_tokens, row.cost))
+    assert total == tally.progress.usage
 
 
 PATHS = st.lists(st.integers(0, 2), max_size=2).map(tuple)

@@ -11,10 +11,12 @@ from deep_research.core.errors import (
     ProviderTimeout,
     ProviderUnavailable,
     RateLimited,
+    ToolsRefused,
 )
 from deep_research.core.model import Page, Source
-from deep_research.core.ports import Completion, Prompt
+from deep_research.core.ports import Completion, Prompt, Tool, ToolCall, Turn
 from deep_research.testing import (
+    Calls,
     FakeReader,
     FakeSearch,
     Reply,
@@ -32,6 +34,10 @@ PAGES = {"http://a.org/dam": "# The dam\nThe dam is 92 m high.", "http://a.org/c
 
 def prompt(role="reader", user="read this", **more):
     return Prompt(role, "be brief", user, **more)
+
+
+TOOLS = (Tool("note", "Keeps a note.", {"type": "object"}),)
+CALL = ToolCall("a", "note", '{"text": "deep"}')
 
 
 def test_virtual_time_jumps_over_waiting():
@@ -108,6 +114,47 @@ class TestScriptedLLM:
         first.check()
         with pytest.raises(AssertionError):
             second.check()
+
+    async def test_a_script_calls_tools(self):
+        """Ids go on where the conversation stands; arguments as text stay as they are."""
+        llm = ScriptedLLM(
+            Calls(("note", {"text": "ü"}), ("note", "{broken"), text="Well."), Calls()
+        )
+        talk = prompt(tools=TOOLS, turns=(Turn("", (CALL,), ("kept",)),))
+        done = await llm.complete(talk)
+        assert (done.text, done.finish) == ("Well.", "tool_calls")
+        assert done.calls == (
+            ToolCall("call_2", "note", '{"text": "ü"}'),
+            ToolCall("call_3", "note", "{broken"),
+        )
+        assert done.output_tokens > 25 // 4, "calls are output"
+        done = await llm.complete(talk)
+        assert (done.calls, done.finish) == ((), "stop")
+
+    async def test_calls_where_no_tools_are_is_a_mistake_in_the_script(self):
+        with pytest.raises(
+            AssertionError, match="calls scripted where no tools are: role='reader'"
+        ):
+            await ScriptedLLM(Calls(("note", {}))).complete(prompt())
+
+    @pytest.mark.parametrize("match", ["deep", "note", "kept", "Go on", "Let me", "be brief"])
+    def test_a_line_fits_what_was_said_in_a_conversation(self, match):
+        turns = (Turn("Let me see.", (CALL,), ("kept",)), Turn("", (), ("Go on.",)))
+        assert Reply("x", match=match).fits(prompt(turns=turns))
+        assert Reply("x", match=match).fits(prompt()) is (match == "be brief")
+
+    def test_tools_and_turns_count(self):
+        llm = ScriptedLLM()
+        sizes = [
+            llm.worst_case(asked)["tokens"]
+            for asked in (
+                prompt(),
+                prompt(tools=TOOLS),
+                prompt(tools=TOOLS, turns=(Turn("x" * 80, (CALL,), ("y" * 80,)),)),
+            )
+        ]
+        assert sizes[1] > sizes[0]
+        assert sizes[2] > sizes[1] + 40
 
     def test_the_worst_case_names_a_cost_only_if_it_is_known(self):
         assert ScriptedLLM(cost=5).worst_case(prompt())["cost"] == 5
@@ -305,6 +352,44 @@ async def test_a_language_model_that_breaks_its_promise_is_caught(done, bound, w
 
     with pytest.raises(AssertionError, match=words):
         await check_llm(Model())
+
+
+@pytest.mark.parametrize(
+    ("done", "words"),
+    [
+        (Completion("x", calls=[CALL]), "`calls` must be a tuple, not list"),
+        (Completion("x", calls=("note",)), "must be a ToolCall, not str"),
+        (Completion("x", calls=(ToolCall("a", "note", {}),)), "`arguments` of note must be text"),
+        (Completion("x", calls=(ToolCall("a", " "),)), "a call names no tool"),
+        (Completion("x", calls=(ToolCall("", "note"),)), "the call of note has no id"),
+        (Completion("x", calls=(CALL, CALL)), "two calls have the id 'a'"),
+        (Completion("x", calls=(ToolCall("call_1", "note"),)), "two calls have the id 'call_1'"),
+        (Completion("x", cited=[]), "`cited` must be a tuple"),
+        (Completion("x", cited=("http://a.org/",)), "must be a Source, not str"),
+        (Completion("x", cited=(Source("file:///a"),)), "names 'file:///a'"),
+        (Completion("x", input_tokens=9999), "spent were 9999"),
+        (None, "must return a Completion"),
+    ],
+)
+async def test_a_language_model_that_calls_badly_is_caught(done, words):
+    class Model:
+        async def complete(self, prompt):
+            return done if prompt.tools else Completion("x")
+
+        def worst_case(self, prompt):
+            return {"calls": 1, "tokens": 300}
+
+    with pytest.raises(AssertionError, match=words):
+        await check_llm(Model())
+
+
+async def test_a_language_model_may_call_refuse_tools_or_ignore_them_but_not_call_without():
+    for answer in (Calls(("note", {"text": "x"})), ToolsRefused("no tools"), "yes"):
+        llm = ScriptedLLM(Reply("yes", role="writer", times=3), Reply(answer, role="planner"))
+        assert (await check_llm(llm)).text == "yes"
+        llm.check()
+    with pytest.raises(AssertionError, match="where no tools were offered"):
+        await check_llm(ScriptedLLM(lambda prompt: Completion("x", calls=(CALL,))))
 
 
 @pytest.mark.parametrize(

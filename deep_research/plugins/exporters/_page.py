@@ -29,6 +29,8 @@ a.cite.partial, a.cite.unsupported, a.cite.conflicting { color: var(--warn); }
 .status { border-left: .3rem solid var(--warn); padding-left: .8rem; }
 .note, small, footer { color: var(--soft); }
 table { border-collapse: collapse; } th, td { border: 1px solid var(--line); padding: .3rem .6rem; }
+.usage { font-size: .85rem; } .usage .number { text-align: right; white-space: nowrap; }
+.usage tfoot { font-weight: bold; }
 blockquote { margin-left: 0; padding-left: 1rem; border-left: .2rem solid var(--line); }
 pre { overflow-x: auto; }
 li:target { outline: .15rem solid var(--link); }
@@ -47,6 +49,8 @@ $notes
 $body
 </main>
 $references
+$rounds
+$usage
 <footer><p>$facts</p></footer>
 </body>
 </html>

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Any
 
@@ -12,7 +12,7 @@ from deep_research.core.report import Claim, Reference, Report, Support
 from deep_research.extractive.language import detect
 
 from ._page import PAGE
-from ._parts import marks_of, status_line, troubles
+from ._parts import USAGE, marks_of, round_lines, status_line, troubles, usage_rows
 
 _CITATION = re.compile(r"\[(\d+)\]")
 _WEB = re.compile(r"^(https?|file)://", re.IGNORECASE)
@@ -32,6 +32,8 @@ class HtmlExporter:
             notes="\n".join(_paragraph("note", note) for note in report.notes),
             body=_failed(troubles(report)) or _Body(report).render(),
             references=_references(report),
+            rounds=_rounds(round_lines(report)),
+            usage=_usage(usage_rows(report)),
             facts=escape(_facts(report)),
         )
         return page.encode("utf-8", "replace")
@@ -107,6 +109,29 @@ def _reference(reference: Reference, marks: str) -> str:
     facts: Iterable[str] = (reference.published[:10], marks, reference.url)
     small = " · ".join(escape(fact) for fact in facts if fact)
     return f'<li id="r{reference.n}" value="{reference.n}">{link}<br><small>{small}</small></li>'
+
+
+def _rounds(told: Sequence[str]) -> str:
+    items = "\n".join(f"<li>{escape(text)}</li>" for text in told)
+    return f"<h2>How it went</h2>\n<ol>\n{items}\n</ol>" if items else ""
+
+
+def _usage(rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
+    *steps, total = ("".join(_cells("td", row)) for row in rows)
+    body = "\n".join(f"<tr>{cells}</tr>" for cells in steps)
+    return (
+        f'<h2>Usage</h2>\n<table class="usage">\n<thead><tr>{"".join(_cells("th", USAGE))}</tr>'
+        f"</thead>\n<tbody>\n{body}\n</tbody>\n<tfoot><tr>{total}</tr></tfoot>\n</table>"
+    )
+
+
+def _cells(tag: str, row: Sequence[str]) -> Iterator[str]:
+    """Render a row of the usage table: two cells of words, then numbers."""
+    for i, text in enumerate(row):
+        kind = ' class="number"' if i > 1 else ""
+        yield f"<{tag}{kind}>{escape(text)}</{tag}>"
 
 
 def _facts(report: Report) -> str:

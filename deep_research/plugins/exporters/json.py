@@ -25,8 +25,10 @@ from deep_research.core.report import (
     Conflict,
     Reference,
     Report,
+    Round,
     RunStatus,
     Section,
+    Spent,
     Support,
 )
 
@@ -63,6 +65,7 @@ def as_dict(report: Report) -> dict[str, Any]:
                 "preferred": _learning(conflict.preferred),
                 "other": _learning(conflict.other),
                 "reason": conflict.reason,
+                "settled": conflict.settled,
             }
             for conflict in report.conflicts
         ],
@@ -70,6 +73,8 @@ def as_dict(report: Report) -> dict[str, Any]:
         "failures": [_failure(failure) for failure in report.failures],
         "tree": _node(report.tree) if report.tree else None,
         "usage": _usage(report.usage),
+        "spent": [_spent(spent) for spent in report.spent],
+        "rounds": [asdict(one) for one in report.rounds],
         "notes": list(report.notes),
         "config_digest": report.config_digest,
         "version": report.version,
@@ -122,10 +127,23 @@ def _node(node: ResearchNode) -> dict[str, Any]:
         "decision": {
             "delegate": [query.text for query in node.decision.delegate],
             "stop": node.decision.stop,
+            "reason": node.decision.reason,
+            "queued": [query.text for query in node.decision.queued],
         },
+        "news": node.news,
         "usage": _usage(node.usage),
         "children": [_node(child) for child in node.children],
     }
+
+
+def _spent(spent: Spent) -> dict[str, Any]:
+    data = asdict(spent)
+    del data["cost"]
+    return {**data, "cost_usd": _usd(spent.cost)}
+
+
+def _usd(cost: int | None) -> float | None:
+    return None if cost is None else cost / _MICRO
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
@@ -133,7 +151,7 @@ def _usage(usage: Usage) -> dict[str, Any]:
         "llm_calls": usage.llm_calls,
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
-        "cost_usd": None if usage.cost is None else usage.cost / _MICRO,
+        "cost_usd": _usd(usage.cost),
         "searches": usage.searches,
         "pages": usage.pages,
         "seconds": usage.seconds,
@@ -166,14 +184,14 @@ def _report(raw: Mapping[str, Any]) -> Report:
         claims=tuple(_read_claim(claim) for claim in raw["claims"]),
         references=tuple(Reference(**reference) for reference in raw["references"]),
         learnings=tuple(_read_learning(learning) for learning in raw["learnings"]),
-        conflicts=tuple(
-            Conflict(_read_learning(c["preferred"]), _read_learning(c["other"]), c["reason"])
-            for c in raw["conflicts"]
-        ),
+        conflicts=tuple(_read_conflict(conflict) for conflict in raw["conflicts"]),
         gaps=tuple(raw["gaps"]),
         failures=tuple(_read_failure(failure) for failure in raw["failures"]),
         tree=_read_node(raw["tree"]) if raw["tree"] else None,
         usage=_read_usage(raw["usage"]),
+        # The first reports have neither of these.
+        spent=tuple(_read_spent(spent) for spent in raw.get("spent", ())),
+        rounds=tuple(_read_round(one) for one in raw.get("rounds", ())),
         notes=tuple(raw["notes"]),
         config_digest=raw["config_digest"],
         version=raw["version"],
@@ -190,6 +208,11 @@ def _read_claim(raw: Mapping[str, Any]) -> Claim:
 def _read_learning(raw: Mapping[str, Any]) -> Learning:
     evidence = tuple(_read_evidence(e) for e in raw["evidence"])
     return Learning(raw["text"], evidence, tuple(raw["path"]))
+
+
+def _read_conflict(raw: Mapping[str, Any]) -> Conflict:
+    preferred, other = _read_learning(raw["preferred"]), _read_learning(raw["other"])
+    return Conflict(preferred, other, raw["reason"], raw.get("settled", False))
 
 
 def _read_evidence(raw: Mapping[str, Any]) -> Evidence:
@@ -214,7 +237,13 @@ def _read_node(raw: Mapping[str, Any]) -> ResearchNode:
     return ResearchNode(
         Query(raw["query"], raw["goal"], tuple(raw["also"])),
         tuple(raw["path"]),
-        decision=Decision(tuple(Query(text) for text in decision["delegate"]), decision["stop"]),
+        decision=Decision(
+            tuple(Query(text) for text in decision["delegate"]),
+            decision["stop"],
+            tuple(Query(text) for text in decision.get("queued", ())),
+            decision.get("reason", ""),
+        ),
+        news=raw.get("news", 0.0),
         children=[_read_node(child) for child in raw["children"]],
         status=Status(raw["status"]),
         failure=_read_failure(raw["failure"]) if raw["failure"] else None,
@@ -222,13 +251,41 @@ def _read_node(raw: Mapping[str, Any]) -> ResearchNode:
     )
 
 
+def _read_spent(raw: Mapping[str, Any]) -> Spent:
+    return Spent(
+        raw["step"],
+        raw["role"],
+        raw["model"],
+        raw["calls"],
+        raw["input_tokens"],
+        raw["output_tokens"],
+        _read_usd(raw["cost_usd"]),
+    )
+
+
+def _read_round(raw: Mapping[str, Any]) -> Round:
+    return Round(
+        raw["n"],
+        raw["learnings"],
+        raw["news"],
+        raw["verdict"],
+        tuple(raw["gaps"]),
+        tuple(raw["delegated"]),
+        raw["stop"],
+        raw["reason"],
+    )
+
+
+def _read_usd(cost: float | None) -> int | None:
+    return None if cost is None else round(cost * _MICRO)
+
+
 def _read_usage(raw: Mapping[str, Any]) -> Usage:
-    cost = raw["cost_usd"]
     return Usage(
         raw["llm_calls"],
         raw["input_tokens"],
         raw["output_tokens"],
-        None if cost is None else round(cost * _MICRO),
+        _read_usd(raw["cost_usd"]),
         raw["searches"],
         raw["pages"],
         raw["seconds"],

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from deep_research.core.report import Reference, Report, RunStatus
 
-from ._parts import marks_of, status_line, troubles
+from ._parts import USAGE, marks_of, round_lines, status_line, troubles, usage_rows
 
 # An underscore inside a word means nothing (https://spec.commonmark.org/0.31.2/#emphasis-and-strong-emphasis);
 # escaped, a name would be wrong where it is copied.
@@ -46,6 +46,24 @@ def _lines(report: Report) -> Iterator[str]:
         yield ""
         for reference in report.references:
             yield f"{reference.n}. {_reference(reference, marks_of(report, reference))}"
+        yield ""
+    if told := round_lines(report):
+        yield "## How it went"
+        yield ""
+        yield from (f"{n}. {_plain(text)}" for n, text in enumerate(told, 1))
+        yield ""
+    if rows := usage_rows(report):
+        yield "## Usage"
+        yield ""
+        yield _row(USAGE)
+        yield _row(["---", "---", *["--:"] * (len(USAGE) - 2)])
+        yield from (_row([_plain(cell) for cell in row]) for row in rows)
+
+
+def _row(cells: Sequence[str]) -> str:
+    """Return one row of a table (https://github.github.com/gfm/#tables-extension-)."""
+    text = " | ".join(cell.replace("|", "\\|") for cell in cells)
+    return f"| {text} |"
 
 
 def _reference(reference: Reference, marks: str) -> str:

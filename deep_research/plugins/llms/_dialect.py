@@ -9,6 +9,9 @@ from typing import Any, Final
 
 from deep_research.core.ports import Prompt
 
+from ._lessons import ToolLessons, has_functions
+from ._turns import tool_list, turn_messages
+
 _FORMATS: Final = ("json_schema", "json_object", "text")
 _ROLES: Final = ("system", "developer", "user")
 _LIMITS: Final = ("max_tokens", "max_completion_tokens")
@@ -36,24 +39,33 @@ class Dialect:
         limit_name: How the longest answer is called, 'max_tokens' or 'max_completion_tokens'.
         options: Further parameters: temperature, reasoning_effort and whatever the user set. One
             that is refused is left out from then on.
+
+    Attributes:
+        tools: What the endpoint taught about tools.
     """
 
     def __init__(self, limit_name: str, options: Mapping[str, Any]) -> None:
+        self.tools = ToolLessons()
         self._options = {k: v for k, v in options.items() if v is not None}
+        self._not_with_tools: set[str] = set()
         self._format, self._role = _FORMATS[0], _ROLES[0]
         self._limit_name: str | None = limit_name
         self._refused_limits: set[str] = set()
         self._most: int | None = None
 
     def request(self, prompt: Prompt, model: str, max_tokens: int) -> Request:
-        """Return the body of a chat completion.
+        """Return the body of a chat completion; where tools are offered, no format is asked for.
 
         Wire format: https://platform.openai.com/docs/api-reference/chat/create
         """
         body: Request = {"model": model, "messages": self._messages(prompt), **self._options}
         if self._limit_name:
             body[self._limit_name] = min(max_tokens, self._most or max_tokens)
-        if prompt.schema is not None and self._format != "text":
+        if prompt.tools:
+            body = {k: v for k, v in body.items() if k not in self._not_with_tools}
+            own = body.get("tools")  # the provider's, for instance its web search
+            body["tools"] = [*(own if isinstance(own, list) else ()), *tool_list(prompt.tools)]
+        elif prompt.schema is not None and self._format != "text":
             body["response_format"] = {"type": self._format}
             if self._format == "json_schema":
                 name = re.sub(r"[^\w-]", "_", prompt.name, flags=re.ASCII)[:64] or "answer"
@@ -61,17 +73,18 @@ class Dialect:
                 body["response_format"]["json_schema"] = shape
         return body
 
-    def _messages(self, prompt: Prompt) -> list[dict[str, str]]:
-        user = prompt.user
-        if prompt.schema is not None and self._format != "json_schema":
+    def _messages(self, prompt: Prompt) -> list[dict[str, Any]]:
+        user, turns = prompt.user, turn_messages(prompt, self.tools.style)
+        if prompt.schema is not None and not prompt.tools and self._format != "json_schema":
             user += _SHOW + json.dumps(prompt.schema, ensure_ascii=False)
         if not prompt.system:
-            return [{"role": "user", "content": user}]
+            return [{"role": "user", "content": user}, *turns]
         if self._role == "user":
-            return [{"role": "user", "content": f"{prompt.system}\n\n{user}"}]
+            return [{"role": "user", "content": f"{prompt.system}\n\n{user}"}, *turns]
         return [
             {"role": self._role, "content": prompt.system},
             {"role": "user", "content": user},
+            *turns,
         ]
 
     def learn(self, words: str, sent: Request) -> bool:
@@ -85,10 +98,12 @@ class Dialect:
             Whether another try with a new request makes sense.
         """
         return (
-            self._learn_limit(words, sent)
+            self.tools.learn(words, sent)
+            or self._learn_limit(words, sent)
             or self._learn_format(words, sent)
             or self._learn_role(words, sent)
             or self._learn_option(words, sent)
+            or self.tools.unexplained(words, sent)
         )
 
     def ignored(self, sent: Request, text: str) -> None:
@@ -132,12 +147,15 @@ class Dialect:
     def _learn_option(self, words: str, sent: Request) -> bool:
         named = [o for o in sent if o in self._options or o not in _OWN]
         refused = [o for o in named if any(_says(words, w) for w in (o, *_ABOUT.get(o, ())))]
-        for option in refused:
-            self._options.pop(option, None)
+        if has_functions(sent) and re.search(r"\b(?:tools?|functions?)\b", words):
+            self._not_with_tools.update(refused)
+        else:
+            for option in refused:
+                self._options.pop(option, None)
         return bool(refused)
 
 
-_OWN: Final = frozenset({"model", "messages", "response_format", *_LIMITS})
+_OWN: Final = frozenset({"model", "messages", "response_format", "tools", *_LIMITS})
 _ABOUT: Final = {
     "reasoning_effort": ("reasoning effort", "reasoning.effort", "support thinking", "think value"),
 }

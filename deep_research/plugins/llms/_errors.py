@@ -6,11 +6,12 @@ LM Studio, llama.cpp, vLLM, TGI and litellm; they are matched loosely because th
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from deep_research.core.errors import (
     AuthFailed,
@@ -59,6 +60,7 @@ _RAN_OUT: Final = re.compile(
 )
 _PASSING: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY})
 _SHOWN: Final = 300
+_TAG: Final = re.compile(r"<(style|script)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,3 +158,16 @@ def wait_asked(refusal: Refusal) -> float | None:
 
 def _limit(words: str) -> int:
     return next((int(m[1]) for m in (p.search(words) for p in _LIMITS) if m), 0)
+
+
+def words_of(error: Any) -> str:  # noqa: ANN401 - openai is imported lazily
+    """Return the provider's words in the SDK's error: they stand under many names, or bare."""
+    body, target = error.body, error.response.headers.get("location")
+    if target:
+        return f"sends on to {target}, use that address"
+    for key in ("message", "detail", "error", "msg"):
+        if isinstance(body, dict) and body.get(key):
+            found = body[key]
+            return found if isinstance(found, str) else json.dumps(found)
+    text = body if isinstance(body, str) and body else str(error.response.text)
+    return _TAG.sub(" ", text) if text.lstrip().startswith("<") else text

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
+from deep_research.core.model import Source
+from deep_research.core.ports import Prompt, ToolCall
 from deep_research.steps._clean import strip_reasoning
+
+from ._calls import message_calls, settled, text_calls
+from ._cited import cited
+from ._turns import wire_names
 
 _MANY_TOKENS: Final = 10**9
 _ERRORS: Final = range(400, 600)
@@ -19,26 +23,49 @@ class Reply:
     """One answer, normalised.
 
     Attributes:
-        text: The answer without reasoning; a refusal's words if there is nothing else.
+        text: The answer without reasoning; arguments of calls, else a refusal's words, if there is
+            nothing else.
         finish: Why it ended.
         model: The model's name as the endpoint gives it, or ''.
         input_tokens: As counted by the provider, 0 if it does not say.
         output_tokens: Likewise, reasoning included.
         said: All that was generated, reasoning included; for estimating.
+        words: As `text`, without the arguments of calls.
+        calls: The calls that it has as data, as they came.
+        cited: The pages that the provider's own search names.
     """
 
     text: str
-    finish: str
-    model: str
-    input_tokens: int
-    output_tokens: int
-    said: str
+    finish: str = "stop"
+    model: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    said: str = ""
+    words: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    cited: tuple[Source, ...] = ()
+
+    def understood(self, prompt: Prompt) -> tuple[str, tuple[ToolCall, ...]]:
+        """Return what `prompt` was answered in words, and in calls if it offered tools.
+
+        Calls that stand in the text count where there are none as data. Some servers lose them
+        among the reasoning: there they count only if nothing else was said.
+        """
+        if not prompt.tools:
+            return self.text, ()
+        calls, words = list(self.calls), self.words
+        offered = wire_names(prompt.tools)
+        if not calls and words:
+            calls, words = text_calls(words, offered)
+        elif not calls and self.finish != "length":
+            calls, _ = text_calls(self.said, offered)
+        return words, settled(calls, prompt)
 
 
 def read_reply(body: Mapping[str, Any]) -> Reply | None:
     """Return the reply in a chat completion's JSON, or None if it is none.
 
-    Content may be missing, a string or a list of blocks; arguments of a tool call stand in for it.
+    Content may be missing, a string or a list of blocks.
     Of several choices the first that says something counts. Bodies of older and of servers' own
     endpoints, which some gateways answer with, are read too.
     """
@@ -47,20 +74,26 @@ def read_reply(body: Mapping[str, Any]) -> Reply | None:
         return None
     choice, message = next((f for f in found if f[1].get("content")), found[0])
     content = _text(message.get("content"))
-    text = strip_reasoning(content) or _arguments(message)
+    # gateways put calls and words into two choices
+    calls = next(filter(None, (message_calls(m) for _, m in found)), [])
+    arguments = "\n".join(call.arguments for call in calls if call.arguments)
+    words = strip_reasoning(content)
     finish = choice.get("finish_reason")
     refusal = _text(message.get("refusal"))
-    if not text and refusal:
-        text, finish = refusal, "refusal"
+    if not words and not arguments and refusal:
+        words, finish = refusal, "refusal"
     thought = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
     input_tokens, output_tokens = _usage(body.get("usage"))
     return Reply(
-        text,
+        words or arguments,
         finish if isinstance(finish, str) else "stop",
         _text(body.get("model")),
         input_tokens,
         output_tokens,
-        thought + content,
+        thought + content + arguments,
+        words,
+        tuple(calls),
+        cited(body),
     )
 
 
@@ -77,37 +110,15 @@ def _messages(body: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapp
         yield {"finish_reason": body.get("done_reason")}, body["message"]
     output = body.get("output")  # https://platform.openai.com/docs/api-reference/responses
     if isinstance(output, list):
-        parts = [part.get("content") for part in output if isinstance(part, dict)]
-        yield {}, {"content": [b for p in parts if isinstance(p, list) for b in p]}
-
-
-def read_stream(text: str) -> Mapping[str, Any] | None:
-    """Return the completion that server-sent events add up to, or None if `text` holds none.
-
-    Some servers stream although nobody asked. Format:
-    https://platform.openai.com/docs/api-reference/chat-streaming
-    """
-    whole: dict[str, Any] = {}
-    content: list[str] = []
-    finish = None
-    for line in text.splitlines():
-        with suppress(ValueError, RecursionError):
-            event = json.loads(line.removeprefix("data:"), strict=False)
-            if not line.startswith("data:") or not isinstance(event, dict):
-                continue
-            whole |= {k: v for k, v in event.items() if v is not None}
-            choices = event.get("choices")
-            choice = choices[0] if isinstance(choices, list) and choices else None
-            delta = choice.get("delta") if isinstance(choice, dict) else None
-            if isinstance(choice, dict) and isinstance(delta, dict):
-                content.append(_text(delta.get("content")))
-                finish = choice.get("finish_reason") or finish
-    if not whole:
-        return None
-    message = {"content": "".join(content)}
-    return (
-        whole | {"choices": [{"message": message, "finish_reason": finish}]} if content else whole
-    )
+        items = [item for item in output if isinstance(item, dict)]
+        parts = [item.get("content") for item in items]
+        yield (
+            {},
+            {
+                "content": [b for p in parts if isinstance(p, list) for b in p],
+                "tool_calls": [i for i in items if i.get("type") == "function_call"],
+            },
+        )
 
 
 def read_error(body: Mapping[str, Any]) -> tuple[int, str] | None:
@@ -135,21 +146,6 @@ def _text(content: object) -> str:
         elif isinstance(block, dict) and block.get("type") in ("text", "output_text", None):
             parts.append(_text(block.get("text")))
     return "".join(parts)
-
-
-def _arguments(message: Mapping[str, Any]) -> str:
-    """The arguments of the tool calls, one a line: JSON, as if it had been the answer."""
-    calls = message.get("tool_calls")
-    functions = (
-        [c.get("function") for c in calls if isinstance(c, dict)] if isinstance(calls, list) else []
-    )
-    said = []
-    for function in (*functions, message.get("function_call")):
-        given = function.get("arguments") if isinstance(function, dict) else None
-        said.append(
-            json.dumps(given, ensure_ascii=False) if isinstance(given, dict) else _text(given)
-        )
-    return "\n".join(filter(None, said))
 
 
 def _usage(usage: object) -> tuple[int, int]:

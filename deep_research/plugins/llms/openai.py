@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import json
 import math
 import re
@@ -19,32 +18,35 @@ from deep_research.core.errors import (
     ProviderError,
     ProviderTimeout,
     ProviderUnavailable,
+    ToolsRefused,
 )
 from deep_research.core.ports import Completion, Prompt
 from deep_research.core.text import shorten
 from deep_research.core.urls import is_private_host
 from deep_research.runtime.tokens import count
 
+from ._address import OFFICIAL, is_loopback, mended_address
 from ._dialect import Dialect, Request
-from ._errors import Refusal, ran_out, translate
-from ._reply import Reply, read_error, read_reply, read_stream
+from ._errors import Refusal, ran_out, translate, words_of
+from ._lessons import about_tools, failed_generation, has_functions
+from ._reply import Reply, read_error, read_reply
+from ._stream import read_stream
+from ._turns import spoken
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-OFFICIAL: Final = "https://api.openai.com/v1"
 _TRIES: Final = 10
 _LEAST_ROOM: Final = 256
 _MARGIN: Final = 1.1
 _PER_PROMPT: Final = 20
+_PER_MESSAGE: Final = 16
 _NOT_HERE: Final = frozenset({404, 405})
 _VERSION: Final = "/v1"
-_PATHS: Final = re.compile(r"/*(?:/(?:chat/)?completions|/models)?/*$")
-_SLASHES: Final = re.compile(r"(?<!:)/{2,}")
 _ROUND_KEYS: Final = " \t\r\n\ufeff\u200b'\""
-_TAG: Final = re.compile(r"<(style|script)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 _TEACHING: Final = frozenset({400, 404, 405, 415, 422, 500, 501})
 """Statuses with which endpoints refuse a parameter; llama.cpp and templates say 500."""
+_REFUSING: Final = frozenset({400, 404, 422})
 
 
 class OpenAILLM:
@@ -84,7 +86,7 @@ class OpenAILLM:
     ) -> None:
         if not model and not base_url:
             raise ConfigError("no model is named: say which of OpenAI's models to use")
-        self._base_url = _PATHS.sub("", _SLASHES.sub("/", (base_url or OFFICIAL).strip()))
+        self._base_url = mended_address(base_url or OFFICIAL)
         self._prefix = ""
         self._model, self._key, self._key_name = model, (api_key or "").strip(_ROUND_KEYS), key_name
         self._timeout, self._context = timeout, context
@@ -112,33 +114,28 @@ class OpenAILLM:
         only with a shorter answer gets the shorter answer. Nothing else is tried again.
 
         Raises:
+            ToolsRefused: The endpoint takes no tools; once known, nothing is sent.
             ProviderError: One of its kinds; the message names model and address.
         """
-        if not self._key and self._base_url == OFFICIAL:
-            raise AuthFailed(f"no key for {self._base_url}: set {self._key_name}")
-        if not re.fullmatch(r"[!-~]*", self._key):
-            raise AuthFailed(f"the key in {self._key_name} has characters that no key has")
+        self._check_key()
         model = self._model or await self._first_model()
         sent: Request = {}
         refusal = Refusal(0, "")
         for _ in range(_TRIES):
+            if prompt.tools and self._dialect.tools.refused:
+                reason = shorten(refusal.message, 200) or "as it said before"
+                raise ToolsRefused(f"{self._who(model)} takes no tools: {reason}")
             room = self._room(prompt)
             request = self._dialect.request(prompt, model, room)
             if request == sent:
                 break
             sent = request
-            outcome = await self._post(sent)
+            outcome = await self._post(sent, room)
             if isinstance(outcome, Reply):
                 self._dialect.ignored(sent, outcome.text)
                 return self._completion(outcome, prompt, model)
             refusal = outcome
-            if ran_out(refusal):
-                return self._completion(Reply("", "length", "", 0, room, ""), prompt, model)
-            error = translate(refusal, self._who(model), self._key_name)
-            if isinstance(error, ContextTooLong):
-                self._context = min(error.limit or 0, self._context or 10**9) or self._context
-            elif refusal.status not in _TEACHING or not self._dialect.learn(refusal.words, sent):
-                raise error
+            self._learn(refusal, sent, model)
         raise translate(refusal, self._who(model), self._key_name)
 
     async def close(self) -> None:
@@ -149,17 +146,37 @@ class OpenAILLM:
 
     # --- talking ---
 
-    async def _post(self, request: Request) -> Reply | Refusal:
+    def _check_key(self) -> None:
+        if not self._key and self._base_url == OFFICIAL:
+            raise AuthFailed(f"no key for {self._base_url}: set {self._key_name}")
+        if not re.fullmatch(r"[!-~]*", self._key):
+            raise AuthFailed(f"the key in {self._key_name} has characters that no key has")
+
+    def _learn(self, refusal: Refusal, sent: Request, model: str) -> None:
+        """Take in a refusal, or raise it: nothing in it says how to ask otherwise."""
+        error = translate(refusal, self._who(model), self._key_name)
+        if isinstance(error, ContextTooLong):
+            self._context = min(error.limit or 0, self._context or 10**9) or self._context
+        elif refusal.status not in _TEACHING or not self._dialect.learn(refusal.words, sent):
+            if refusal.status in _REFUSING and has_functions(sent) and about_tools(refusal.words):
+                raise ToolsRefused(str(error))  # perhaps these tools only: not remembered
+            raise error
+
+    async def _post(self, request: Request, room: int) -> Reply | Refusal:
+        """Send a request. Two kinds of refusal hold an answer: one cut off, one with a bad call."""
         body = await self._send("chat/completions", request)
-        if isinstance(body, Refusal):
-            return body
-        reply = read_reply(body)
-        if reply is not None:
-            return reply
-        error = read_error(body)
-        if error is not None:
-            return Refusal(error[0], error[1], json.dumps(body.get("error")))
-        raise BadAnswer(f"{self._who()}: no chat completion: {shorten(str(body), 200)!r}")
+        if not isinstance(body, Refusal):
+            reply = read_reply(body)
+            if reply is not None:
+                return reply
+            error = read_error(body)
+            if error is None:
+                raise BadAnswer(f"{self._who()}: no chat completion: {shorten(str(body), 200)!r}")
+            body = Refusal(error[0], error[1], json.dumps(body.get("error")))
+        if ran_out(body):
+            return Reply("", "length", output_tokens=room)
+        said = failed_generation(body.details) if has_functions(request) else None
+        return Reply(said, words=said, said=said) if said else body
 
     async def _first_model(self) -> str:
         body = await self._send("models", None)
@@ -191,7 +208,7 @@ class OpenAILLM:
                     return answered
                 self._prefix = ""
             return Refusal(
-                error.status_code, _message(error), error.response.text, error.response.headers
+                error.status_code, words_of(error), error.response.text, error.response.headers
             )
         except openai.APITimeoutError as error:
             raise ProviderTimeout(f"{self._who()}: no answer within {self._timeout:g} s") from error
@@ -223,7 +240,7 @@ class OpenAILLM:
                 # A key goes where it was meant to go; and a redirected POST arrives as a GET.
                 # A proxy in the environment cannot reach this machine.
                 http_client=DefaultAsyncHttpxClient(
-                    follow_redirects=False, trust_env=not _is_loopback(self._base_url)
+                    follow_redirects=False, trust_env=not is_loopback(self._base_url)
                 ),
             )
         return self._client
@@ -233,19 +250,23 @@ class OpenAILLM:
     def _completion(self, reply: Reply, prompt: Prompt, model: str) -> Completion:
         given = reply.input_tokens or self._size(prompt)
         made = reply.output_tokens or count(reply.said)
+        text, calls = reply.understood(prompt)
         return Completion(
-            text=reply.text,
+            text=text,
             model=reply.model or model,
             finish=reply.finish,
             input_tokens=given,
             output_tokens=made,
             cost=self._cost(given, made),
             estimated=not (reply.input_tokens and reply.output_tokens),
+            calls=calls,
+            cited=reply.cited,
         )
 
     def _size(self, prompt: Prompt) -> int:
         schema = json.dumps(prompt.schema) if prompt.schema is not None else ""
-        return count(prompt.system) + count(prompt.user) + count(schema) + _PER_PROMPT
+        added = sum(count(text) + _PER_MESSAGE for text in spoken(prompt))
+        return count(prompt.system) + count(prompt.user) + count(schema) + added + _PER_PROMPT
 
     def _room(self, prompt: Prompt) -> int:
         """Tokens for the answer, as asked or as the context leaves."""
@@ -267,24 +288,3 @@ class OpenAILLM:
 
     def _who(self, model: str | None = None) -> str:
         return f"{model or self._model or 'model'} at {self._base_url}"
-
-
-def _is_loopback(url: str) -> bool:
-    host = (urlsplit(url).hostname or "").rstrip(".")
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-
-
-def _message(error: Any) -> str:  # noqa: ANN401 - openai is imported lazily
-    """The provider's words: some put them under 'message', some under 'detail', some bare."""
-    body, target = error.body, error.response.headers.get("location")
-    if target:
-        return f"sends on to {target}, use that address"
-    for key in ("message", "detail", "error", "msg"):
-        if isinstance(body, dict) and body.get(key):
-            found = body[key]
-            return found if isinstance(found, str) else json.dumps(found)
-    text = body if isinstance(body, str) and body else str(error.response.text)
-    return _TAG.sub(" ", text) if text.lstrip().startswith("<") else text

@@ -13,6 +13,7 @@ import looptime
 import pytest
 
 from deep_research.core.budget import Budget
+from deep_research.core.compose import Composer
 from deep_research.core.errors import DeepResearchError, ProviderUnavailable
 from deep_research.core.events import Event, Kind
 from deep_research.core.merge import Bank, Item
@@ -30,7 +31,19 @@ from deep_research.core.model import (
     Source,
 )
 from deep_research.core.passages import quote_at
-from deep_research.core.seams import DraftSection, Scope, Sentence
+from deep_research.core.ports import Lead, Proposal, Verdict
+from deep_research.core.report import Report
+from deep_research.core.review import PlainCritic, onward
+from deep_research.core.seams import (
+    Case,
+    Clarify,
+    DraftSection,
+    Outline,
+    Review,
+    Scope,
+    Sentence,
+)
+from deep_research.core.supervisor import Limits, Supervisor
 from deep_research.core.tree import Tree
 
 
@@ -127,17 +140,29 @@ class ScriptedResearcher:
 
 @dataclass
 class FollowUps:
-    """A `Planner` that delegates the first follow-ups until the depth is used up."""
+    """A `Planner` that delegates the first follow-ups until the depth is used up.
+
+    Further turns go by `turns`, one each; then what is due and open is delegated.
+    """
 
     made: Brief | DeepResearchError | None = None
     seconds: float = 0.0
     fails: Mapping[Path, DeepResearchError] = field(default_factory=dict)
     cap: bool = True
+    asks: Sequence[str] = ()
+    turns: Sequence[Decision | DeepResearchError] = ()
+    cases: list[Case] = field(default_factory=list)
+    leads: tuple[Lead, ...] = ()
+    told: dict[str, str] = field(default_factory=dict)
 
-    async def brief(self, question: str, scope: Scope) -> Brief:
+    async def brief(
+        self, question: str, scope: Scope, clarify: Clarify, leads: Sequence[Lead]
+    ) -> Brief:
         await asyncio.sleep(self.seconds)
         if isinstance(self.made, DeepResearchError):
             raise self.made
+        self.leads = tuple(leads)
+        self.told = dict(await clarify(self.asks))
         return self.made or Brief(question)
 
     async def decide(
@@ -152,6 +177,50 @@ class FollowUps:
         asked = node.findings.follow_ups or (Query("A"), Query("B"), Query("C"), Query("D"))
         return Decision(asked[: shape.breadth])
 
+    async def decide_turn(
+        self, case: Case, review: Review, brief: Brief, shape: Shape, scope: Scope
+    ) -> Decision:
+        self.cases.append(case)
+        if len(self.cases) > len(self.turns):
+            return onward(case, review, shape)
+        decision = self.turns[len(self.cases) - 1]
+        if isinstance(decision, DeepResearchError):
+            raise decision
+        return decision
+
+
+@dataclass
+class ScriptedCritic:
+    """A `Critic` that says, or raises, one thing after the other; in the end, that it is done."""
+
+    reviews: Sequence[Review | BaseException] = ()
+    seconds: float = 0.0
+    cases: list[Case] = field(default_factory=list)
+
+    async def review(self, case: Case, brief: Brief, scope: Scope) -> Review:
+        self.cases.append(case)
+        await asyncio.sleep(self.seconds)
+        if len(self.cases) > len(self.reviews):
+            return Review()
+        review = self.reviews[len(self.cases) - 1]
+        if isinstance(review, BaseException):
+            raise review
+        return review
+
+
+@dataclass
+class ScriptedApprover:
+    """An `Approver` that lets `says` decide, after `seconds`."""
+
+    says: Callable[[Proposal], Verdict] = lambda proposal: Verdict(proposal.queries)
+    seconds: Callable[[Path], float] = lambda _: 0.0
+    asked: list[Proposal] = field(default_factory=list)
+
+    async def approve(self, proposal: Proposal) -> Verdict:
+        self.asked.append(proposal)
+        await asyncio.sleep(self.seconds(proposal.path))
+        return self.says(proposal)
+
 
 @dataclass
 class ScriptedWriter:
@@ -162,8 +231,12 @@ class ScriptedWriter:
     seconds: float = 0.0
     rewritten: list[str] = field(default_factory=list)
     told: list[Sequence[str]] = field(default_factory=list)
+    outlines: list[Outline] = field(default_factory=list)
 
-    async def write(self, brief: Brief, bank: Bank, scope: Scope) -> tuple[DraftSection, ...]:
+    async def write(
+        self, brief: Brief, bank: Bank, scope: Scope, outline: Outline = ()
+    ) -> tuple[DraftSection, ...]:
+        self.outlines.append(outline)
         await asyncio.sleep(self.seconds)
         if isinstance(self.drafts, BaseException):
             raise self.drafts
@@ -222,6 +295,46 @@ async def grow(
     return root
 
 
+def citable(node: ResearchNode) -> Findings:
+    """A citable learning and more follow-ups than any breadth here."""
+    name = "".join(map(str, node.path)) or "root"
+    found = learning(f"Metal number {node.path} is called {name}.")
+    return Findings((found,), grown(node).follow_ups)
+
+
+async def lead_run(
+    stream: Stream,
+    *,
+    researcher: Any = None,
+    planner: Any = None,
+    writer: Any = None,
+    plain: Any = None,
+    critic: Any = None,
+    approver: Any = None,
+    clarifier: Any = None,
+    limits: Limits | None = None,
+    stop_at: float | None = None,
+    permits: int = 4,
+    leads: Sequence[Lead] = (),
+) -> Report:
+    """Lead one whole run; no task may outlive it."""
+    planner = planner or FollowUps()
+    researcher = researcher or ScriptedResearcher(brings=citable)
+    tree = Tree(researcher, planner, stream, asyncio.Semaphore(permits), {"calls": 1})
+    composer = Composer(writer or ScriptedWriter(), plain or ScriptedWriter(), stream)
+    chief = Supervisor(
+        tree, planner, composer, stream, critic or PlainCritic(), approver, clarifier
+    )
+    stop = asyncio.Event()
+    if stop_at is not None:
+        asyncio.get_running_loop().call_later(stop_at, stop.set)
+    limits = limits or Limits(Shape(2, 2), Budget())
+    done = await chief.research("Question?", limits, stop, leads)
+    report = await chief.report("r1", done)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    return report
+
+
 @pytest.fixture(scope="session")
 def virtual() -> Callable[[Coroutine[Any, Any, Any]], Any]:
     """Run a coroutine in virtual time."""
@@ -241,7 +354,11 @@ def kit() -> SimpleNamespace:
         grown=grown,
         ScriptedResearcher=ScriptedResearcher,
         FollowUps=FollowUps,
+        ScriptedCritic=ScriptedCritic,
+        ScriptedApprover=ScriptedApprover,
         ScriptedWriter=ScriptedWriter,
         FakeOutside=FakeOutside,
         grow=grow,
+        citable=citable,
+        lead_run=lead_run,
     )

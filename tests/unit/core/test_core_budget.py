@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from deep_research.core.budget import RESOURCES, Budget
 from deep_research.core.errors import BudgetExceeded
+from deep_research.core.model import Query
+from deep_research.core.news import promise
 
 AMOUNTS = st.dictionaries(st.sampled_from(RESOURCES), st.integers(0, 1000))
 
@@ -29,7 +31,7 @@ def test_what_is_not_named_is_unlimited() -> None:
     assert budget.left == {}
     assert budget.affords({"calls": 1}) >= 10**6
     assert budget.set_aside(0.5, at_least={"calls": 2}).left == {}
-    assert [b.left for b in budget.split(2)] == [{}, {}]
+    assert [b.left for b in budget.split([1, 2])] == [{}, {}]
 
 
 def test_a_call_that_needs_nothing_passes_even_when_overdrawn() -> None:
@@ -58,16 +60,72 @@ def test_settling_charges_what_was_used(
     assert budget.left == {n: v - actual.get(n, 0) for n, v in left.items()}
 
 
-@given(left=AMOUNTS, parts=st.integers(0, 7), spend=st.integers(0, 20))
-def test_split_and_reclaim_conserve_every_unit(
-    left: dict[str, int], parts: int, spend: int
+WEIGHTS = st.lists(st.floats(0.25, 8.0), max_size=7)
+OVERDRAWN = st.dictionaries(st.sampled_from(RESOURCES), st.integers(-50, 1000))
+
+
+@given(left=OVERDRAWN, weights=WEIGHTS)
+def test_a_split_is_in_proportion_and_gives_the_heavier_never_less(
+    left: dict[str, int], weights: list[float]
 ) -> None:
-    budget = Budget(left)
-    shares = budget.split(parts)
+    """Also when an answer was dearer than its estimate: what is overdrawn is shared, too."""
+    shares = Budget(left).split(weights)
+    assert [s.left for s in shares] == [s.left for s in Budget(left).split(weights)]
     for name, amount in left.items():
         own = [s.left[name] for s in shares]
-        assert sum(own) + budget.left[name] == amount
-        assert not own or max(own) - min(own) <= 1
+        assert sum(own) == (amount if weights else 0)
+        for part, weight in zip(own, weights, strict=True):
+            assert abs(part - amount * weight / sum(weights)) <= 1
+        for i, a in enumerate(weights):
+            for j, b in enumerate(weights):
+                assert amount < 0 or a <= b or own[i] >= own[j]
+                assert not (a == b and i < j) or own[i] >= own[j]
+
+
+@given(
+    queries=st.lists(
+        st.builds(
+            Query,
+            st.just("x"),
+            also=st.lists(st.just("y"), max_size=2).map(tuple),
+            gain=st.floats(0, 1),
+        ),
+        min_size=1,
+        max_size=6,
+    ),
+    amount=st.integers(0, 100),
+)
+def test_more_texts_or_more_news_never_get_a_branch_less(queries: list[Query], amount: int) -> None:
+    shares = [s.left["calls"] for s in Budget({"calls": amount}).split(list(map(promise, queries)))]
+    for one, a in zip(queries, shares, strict=True):
+        for other, b in zip(queries, shares, strict=True):
+            more = len(one.texts) >= len(other.texts) and one.gain >= other.gain
+            assert a >= b or not more or promise(one) == promise(other)
+
+
+def test_of_equals_the_first_get_what_rounding_leaves_over() -> None:
+    assert [s.left["calls"] for s in Budget({"calls": 8}).split([1, 1, 1])] == [3, 3, 2]
+    assert [s.left["calls"] for s in Budget({"calls": 1}).split([1, 1.01])] == [0, 1]
+    assert [s.left["calls"] for s in Budget({"calls": -5}).split([1, 1])] == [-2, -3]
+
+
+def test_the_budget_is_ample_while_a_third_of_every_ceiling_is_left() -> None:
+    had = {"calls": 9, "tokens": 90, "pages": 90}
+    assert Budget({"calls": 3, "tokens": 30, "pages": 0}).ample(had)
+    assert not Budget({"calls": 2, "tokens": 90, "pages": 90}).ample(had)
+    assert not Budget({"calls": 9, "tokens": 29, "pages": 90}).ample(had)
+    assert not Budget({"pages": 90}).ample({"pages": 90}), "nobody has said what may be spent"
+    assert not Budget().ample({})
+
+
+@given(left=AMOUNTS, weights=WEIGHTS, spend=st.integers(0, 20))
+def test_split_and_reclaim_conserve_every_unit(
+    left: dict[str, int], weights: list[float], spend: int
+) -> None:
+    budget = Budget(left)
+    shares = budget.split(weights)
+    for name, amount in left.items():
+        assert sum(s.left[name] for s in shares) + budget.left[name] == amount
     spent = 0
     for share in shares:
         if share.affords({"calls": spend}):

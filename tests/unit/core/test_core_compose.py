@@ -14,7 +14,7 @@ from deep_research.core.events import Kind
 from deep_research.core.merge import Bank
 from deep_research.core.model import Brief
 from deep_research.core.report import Report, RunStatus, Support
-from deep_research.core.seams import DraftSection, Scope, Sentence
+from deep_research.core.seams import DraftSection, Outline, Scope, Sentence
 
 IRON = "Iron melts at 1811 kelvin."
 TIN = "Tin melts at 505 kelvin."
@@ -28,6 +28,7 @@ def composed(
     *,
     seconds: float | None = None,
     status: RunStatus = RunStatus.COMPLETE,
+    outline: Outline = (),
 ) -> tuple[Report, Any]:
     stream = kit.Stream()
 
@@ -35,7 +36,9 @@ def composed(
         report = Report("run", "Q", status, "depth")
         until = None if seconds is None else asyncio.get_running_loop().time() + seconds
         composer = Composer(writer, kit.ScriptedWriter(), stream)
-        await composer.compose(report, Brief("Q"), bank or kit.bank(IRON, TIN), Scope(), until)
+        await composer.compose(
+            report, Brief("Q"), bank or kit.bank(IRON, TIN), Scope(), until=until, outline=outline
+        )
         return report
 
     return virtual(main()), stream
@@ -49,6 +52,13 @@ def test_a_good_draft_is_rendered_as_it_is(virtual: Any, kit: Any) -> None:
     assert (len(report.sections), len(report.claims), len(report.references)) == (1, 2, 2)
     assert stream.of(Kind.WRITING)[0].data == {"learnings": 2}
     assert writer.rewritten == []
+    assert writer.outlines == [()]
+
+
+def test_the_writer_is_told_the_outline(virtual: Any, kit: Any) -> None:
+    writer = kit.ScriptedWriter()
+    composed(virtual, kit, writer, outline=(("Metals", (1, 2)),))
+    assert writer.outlines == [(("Metals", (1, 2)),)]
 
 
 @pytest.mark.parametrize(

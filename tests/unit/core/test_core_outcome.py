@@ -48,7 +48,7 @@ def missed(node: ResearchNode, failure: Failure) -> ResearchNode:
     return node
 
 
-CASES: list[tuple[ResearchNode, bool, dict[str, bool], str, str]] = [
+CASES: list[tuple[ResearchNode, bool, dict[str, Any], str, str]] = [
     (tree(("depth",)), True, {}, "complete", "depth"),
     (
         tree(("", "saturated", "depth", "saturated"), branches=(None,) * 3),
@@ -65,9 +65,17 @@ CASES: list[tuple[ResearchNode, bool, dict[str, bool], str, str]] = [
         "saturated",
     ),
     (tree(), True, {}, "complete", "done"),
-    (tree(), True, {"stopped": True}, "cancelled", "cancelled"),
-    (tree(), False, {"stopped": True, "late": True}, "cancelled", "cancelled"),
+    (tree(), True, {"stopped": "cancelled"}, "cancelled", "cancelled"),
+    (tree(), False, {"stopped": "rejected", "late": True}, "cancelled", "rejected"),
     (tree(), True, {"late": True}, "partial", "deadline"),
+    (tree(("depth",)), True, {"course": "answered"}, "complete", "answered"),
+    (tree(("depth",)), True, {"course": "turns"}, "complete", "turns"),
+    (tree(("depth",)), True, {"course": "budget"}, "partial", "budget"),
+    (tree(), False, {"course": "budget"}, "nothing_found", "budget"),
+    (tree(("not_approved",)), False, {}, "nothing_found", "not_approved"),
+    (tree(), False, {"course": "not_approved"}, "nothing_found", "not_approved"),
+    (tree(("budget",)), False, {"course": "not_approved"}, "nothing_found", "budget"),
+    (tree(), True, {"course": "not_approved"}, "complete", "not_approved"),
     (tree(), False, {"late": True}, "nothing_found", "deadline"),
     (tree(("budget",)), True, {}, "partial", "budget"),
     (tree(("budget",)), False, {}, "nothing_found", "budget"),
@@ -93,10 +101,10 @@ CASES: list[tuple[ResearchNode, bool, dict[str, bool], str, str]] = [
 
 @pytest.mark.parametrize(("root", "found", "how", "status", "reason"), CASES)
 def test_status_and_reason(
-    root: ResearchNode, *, found: bool, how: dict[str, bool], status: str, reason: str, kit: Any
+    root: ResearchNode, *, found: bool, how: dict[str, Any], status: str, reason: str, kit: Any
 ) -> None:
     bank = kit.bank("Iron is grey.") if found else kit.bank()
-    how = {"late": False, "stopped": False, **how}
+    how = {"late": False, "stopped": "", **how}
     assert outcome(root, bank, **how) == (RunStatus(status), reason)
 
 
@@ -104,11 +112,11 @@ def test_a_mishap_counts_only_if_nothing_was_found(kit: Any) -> None:
     """The brief met an outage: with branches or without, that is why there is nothing."""
     for root in (tree(branches=(None,), trouble=(PAGE,)), tree(trouble=(PAGE,))):
         root.mishaps = (PAGE, DOWN)
-        assert outcome(root, kit.bank(), late=False, stopped=False) == (
+        assert outcome(root, kit.bank(), late=False, stopped="") == (
             RunStatus.FAILED,
             "unavailable: search is down",
         )
-        assert outcome(root, kit.bank("x"), late=False, stopped=False)[0] is RunStatus.COMPLETE
+        assert outcome(root, kit.bank("x"), late=False, stopped="")[0] is RunStatus.COMPLETE
 
 
 def test_failures_come_in_tree_order() -> None:
@@ -127,6 +135,8 @@ def test_gaps_are_open_headings_and_barren_branches(kit: Any) -> None:
     brief = Brief("Q", outline=("Melting points of metals", "History of prices", "the"))
     bank = kit.bank("Iron melts at a high point.")
     assert gaps(root, brief, bank) == ("History of prices", "barren")
+    seen = ("Who pays?", "barren")
+    assert gaps(root, brief, bank, seen) == ("Who pays?", "barren", "History of prices")
 
 
 def test_gaps_are_few(kit: Any) -> None:

@@ -18,45 +18,9 @@ from deep_research.core.supervisor import Limits, Supervisor
 from deep_research.core.tree import Tree
 
 
-def found(kit: Any) -> Any:
-    """Findings with a citable learning and follow-ups for each node."""
-
-    def brings(node: ResearchNode) -> Findings:
-        name = "".join(map(str, node.path)) or "root"
-        learning = kit.learning(f"Metal number {node.path} is called {name}.")
-        return Findings((learning,), kit.grown(node).follow_ups)
-
-    return brings
-
-
-def run(
-    virtual: Any,
-    kit: Any,
-    *,
-    researcher: Any = None,
-    planner: Any = None,
-    writer: Any = None,
-    limits: Limits | None = None,
-    stop_at: float | None = None,
-) -> tuple[Report, Any]:
+def run(virtual: Any, kit: Any, **how: Any) -> tuple[Report, Any]:
     stream = kit.Stream()
-    researcher = researcher or kit.ScriptedResearcher(brings=found(kit))
-    planner = planner or kit.FollowUps()
-
-    async def main() -> Report:
-        tree = Tree(researcher, planner, stream, asyncio.Semaphore(4), {"calls": 1})
-        composer = Composer(writer or kit.ScriptedWriter(), kit.ScriptedWriter(), stream)
-        supervisor = Supervisor(tree, planner, composer, stream)
-        stop = asyncio.Event()
-        if stop_at is not None:
-            asyncio.get_running_loop().call_later(stop_at, stop.set)
-        report = await supervisor.run(
-            "r1", "Question?", limits or Limits(Shape(2, 2), Budget()), stop
-        )
-        assert asyncio.all_tasks() == {asyncio.current_task()}
-        return report
-
-    return virtual(main()), stream
+    return virtual(kit.lead_run(stream, **how)), stream
 
 
 def test_a_whole_run(virtual: Any, kit: Any) -> None:
@@ -74,6 +38,9 @@ def test_a_whole_run(virtual: Any, kit: Any) -> None:
         "language": "de",
         "outline": ["Metals", "Prices"],
         "queries": ["first", "second", "third"],
+        "acceptance": [],
+        "lookup": False,
+        "leads": [],
     }
 
 
@@ -133,12 +100,12 @@ def test_a_budget_ends_research_and_leaves_the_writer_s_share(virtual: Any, kit:
     seen: list[dict[str, int]] = []
 
     class Writer(kit.ScriptedWriter):  # type: ignore[misc]
-        async def write(self, brief: Brief, bank: Any, scope: Scope) -> Any:
+        async def write(self, brief: Brief, bank: Any, scope: Scope, outline: Any = ()) -> Any:
             seen.append(dict(scope.budget.left))
             scope.usage.add(Usage(llm_calls=1, cost=None))
-            return await super().write(brief, bank, scope)
+            return await super().write(brief, bank, scope, outline)
 
-    researcher = kit.ScriptedResearcher(brings=found(kit), spends=lambda _: {"calls": 1})
+    researcher = kit.ScriptedResearcher(brings=kit.citable, spends=lambda _: {"calls": 1})
     limits = Limits(Shape(4, 2), Budget({"calls": 8, "pages": 50}))
     report, _ = run(virtual, kit, researcher=researcher, limits=limits, writer=Writer())
     assert (report.status, report.stop_reason) == ("partial", "budget")
@@ -169,7 +136,7 @@ def test_a_refused_key_fails_the_run_with_its_message(virtual: Any, kit: Any) ->
 
 def test_failures_of_branches_are_listed(virtual: Any, kit: Any) -> None:
     researcher = kit.ScriptedResearcher(
-        brings=found(kit), fails={(1,): ProviderUnavailable("search is down")}
+        brings=kit.citable, fails={(1,): ProviderUnavailable("search is down")}
     )
     report, _ = run(virtual, kit, researcher=researcher)
     assert report.status == "complete"

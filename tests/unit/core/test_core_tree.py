@@ -62,7 +62,9 @@ def test_a_planner_cannot_outgrow_the_shape(virtual: Any, kit: Any) -> None:
         kit.grow(Shape(2, 2), kit.ScriptedResearcher(), planner=kit.FollowUps(cap=False))
     )
     assert below(root) == Shape(2, 2).size()
-    assert root.children[0].children[0].decision == Decision(stop="depth")
+    leaf = root.children[0].children[0]
+    assert leaf.decision == Decision(stop="depth", queued=leaf.findings.follow_ups)
+    assert root.decision.queued == root.findings.follow_ups[2:], "queued, not dropped"
 
 
 def test_a_child_starts_as_soon_as_its_own_parent_has_learned(virtual: Any, kit: Any) -> None:
@@ -226,6 +228,7 @@ def test_as_many_children_as_can_be_paid_for(virtual: Any, kit: Any) -> None:
     root = virtual(kit.grow(Shape(4, 1), researcher, budget=budget, floor={"calls": 2}))
     assert len(root.children) == 2
     assert root.decision.stop == "budget"
+    assert root.decision.queued == root.findings.follow_ups[2:4]
     assert [n.status for n in root.children] == [Status.DONE, Status.DONE]
 
 
@@ -234,7 +237,7 @@ def test_not_one_child_without_budget(virtual: Any, kit: Any) -> None:
     root = virtual(
         kit.grow(Shape(4, 1), kit.ScriptedResearcher(), budget=budget, floor={"calls": 2})
     )
-    assert root.decision == Decision(stop="budget")
+    assert root.decision == Decision(stop="budget", queued=root.findings.follow_ups[:4])
     assert not root.children
 
 

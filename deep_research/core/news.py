@@ -1,0 +1,48 @@
+"""Marginal gain: how much of what was learned is news."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from .merge import same
+from .model import Learning, Query, ResearchNode
+from .text import numbers
+
+DRY: Final = 2
+"""So many results in a row without news end a branch."""
+_LEAST: Final = 0.25
+"""What a branch without promise of news weighs beside one (1.25) of which all was news."""
+
+
+def news(found: Iterable[Learning], known: Iterable[Learning]) -> list[Learning]:
+    """Return what of `found` nobody knew, and nothing twice. What cannot be cited is no news."""
+    seen: dict[tuple[str, ...], list[Learning]] = {}
+
+    def said(learning: Learning) -> bool:
+        like = seen.setdefault(tuple(sorted(set(numbers(learning.text)))), [])
+        if any(same(learning, other) for other in like):
+            return True
+        like.append(learning)
+        return False
+
+    for learning in known:
+        said(learning)
+    return [x for x in found if x.evidence and not said(x)]
+
+
+def share(part: Sequence[object], whole: Sequence[object]) -> float:
+    """Return how much of `whole` is `part`, 0 to 1, to two decimals; 0 if there is nothing."""
+    return round(len(part) / len(whole), 2) if whole else 0.0
+
+
+def measure(node: ResearchNode) -> None:
+    """Note on a node that has learned how much of it is news, and for how long there was none."""
+    new = news(node.findings.learnings, node.known)
+    node.news = share(new, node.findings.learnings)
+    node.dry = 0 if new else node.dry + 1
+
+
+def promise(query: Query) -> float:
+    """Return a branch's weight when a budget is split: more for more texts and for more news."""
+    return len(query.texts) * (_LEAST + query.gain)

@@ -1,0 +1,196 @@
+"""The supervisor's further turns: review what came back, then delegate again or stop.
+
+settled ──► review ──► research? ──yes──► decide ──► delegate ──► settled
+                           │no              │nothing worth it
+                           └─────► write ◄──┘
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from .budget import Budget
+from .delegate import pack, split
+from .errors import DeepResearchError
+from .events import Event, Kind
+from .merge import Bank, merge
+from .model import Brief, Decision, Query, ResearchNode, Shape
+from .news import news, share
+from .report import Round
+from .review import case_of
+from .seams import Case, Critic, Emit, Outline, Planner, Review, Scope
+from .tree import Tree
+
+
+@dataclass(slots=True)
+class Course:
+    """How the rounds of a run went.
+
+    Attributes:
+        rounds: One per turn, in order.
+        gaps: What is missing, as the last review sees it.
+        outline: Sections that the last review proposes, and
+        reviewed: how many items the bank had then: an outline holds for that bank only.
+    """
+
+    rounds: tuple[Round, ...] = ()
+    gaps: tuple[str, ...] = ()
+    outline: Outline = ()
+    reviewed: int = 0
+
+    @property
+    def stop(self) -> str:
+        """Why the supervisor stopped; '' if it never came to that."""
+        return self.rounds[-1].stop if self.rounds else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """Leads the research after the first turn.
+
+    Attributes:
+        tree: Grows what is delegated.
+        planner: Decides what is delegated.
+        critic: Reviews.
+        emit: The run's event stream.
+        turns: Times that research may be delegated, the first turn included.
+        had: What research could spend when it began. A ceiling is leave to spend: while a third of
+            it is left, what is only thinly known is brought before the supervisor, too.
+    """
+
+    tree: Tree
+    planner: Planner
+    critic: Critic
+    emit: Emit
+    turns: int = 1
+    had: Mapping[str, int] = field(default_factory=dict)
+
+    async def lead(
+        self, root: ResearchNode, brief: Brief, shape: Shape, budget: Budget, course: Course
+    ) -> None:
+        """Take turns until nothing is worth another; `course` always tells how far it came."""
+        scope = Scope((), budget, root.usage)
+        branch = replace(shape, depth=1)
+        nodes, before, left = list(root.walk()), Bank(), tuple[Query, ...]()
+        turn = 0
+        while True:
+            turn += 1
+            bank = merge(root)
+            found = [x for node in nodes for x in node.findings.learnings]
+            novelty = share(news(found, before.learnings), found)
+            case = case_of(root, bank, turn, self.turns, left)
+            review = await self._review(case, brief, scope)
+            decision = await self._decide(case, review, brief, branch, scope, novelty=novelty)
+            self._note(course, case, review, decision, found=len(found), novelty=novelty)
+            if not decision.delegate:
+                return
+            before = bank
+            # What the critic asks for it asks again; delegations that found no place must not go.
+            left = tuple(query for query in decision.queued if query not in review.queries)
+            nodes = root.extend(decision.delegate)
+            await self.tree.grow(nodes, brief, replace(branch, depth=0), budget)
+
+    async def _review(self, case: Case, brief: Brief, scope: Scope) -> Review:
+        """Ask the critic. Without a review: no evidence calls for research, evidence for writing.
+
+        Where nothing was found there is nothing to review either.
+        """
+        if not case.bank.items:
+            return Review(research=True, reason="no evidence yet")
+        try:
+            return await self.critic.review(case, brief, scope)
+        except DeepResearchError as error:
+            told = {"message": f"no review: {error}", "kind": error.kind}
+            self.emit(Event(Kind.WARNING, data=told))
+            return Review(reason=f"no review: {error}")
+
+    async def _decide(
+        self,
+        case: Case,
+        review: Review,
+        brief: Brief,
+        shape: Shape,
+        scope: Scope,
+        *,
+        novelty: float,
+    ) -> Decision:
+        """Say what is delegated next, or why the research ends here."""
+        # The critic recommends, the supervisor decides: what was named and never looked at is
+        # brought before it in any case.
+        more = (*review.queries, *case.queued) if review.research else _unseen(case)
+        if not more and scope.budget.ample(self.had):
+            more = case.queued
+        wanted = (*case.due, *more)
+        if not wanted:
+            return Decision(stop="answered" if case.bank.items else "no_evidence")
+        if case.turn >= case.turns:
+            return Decision(stop="turns")
+        if case.turn > 1 and not novelty:
+            return Decision(stop="no_gain")
+        if not scope.budget.affords(self.tree.floor):
+            return Decision(stop="budget" if review.research else "answered")
+        if more and case.bank.items:
+            decision = await self._asked(case, review, brief, shape, scope)
+        else:
+            decision = _plainly(wanted, shape)
+        affordable = scope.budget.affords(self.tree.floor)
+        return await self.tree.consent.allowed(
+            (), decision, breadth=shape.breadth, affordable=affordable
+        )
+
+    async def _asked(
+        self, case: Case, review: Review, brief: Brief, shape: Shape, scope: Scope
+    ) -> Decision:
+        try:
+            return await self.planner.decide_turn(case, review, brief, shape, scope)
+        except DeepResearchError as error:
+            told = {"message": f"no decision: {error}", "kind": error.kind}
+            self.emit(Event(Kind.WARNING, data=told))
+            return _plainly(case.due, shape) if case.due else Decision(stop=error.kind)
+
+    def _note(
+        self,
+        course: Course,
+        case: Case,
+        review: Review,
+        decision: Decision,
+        *,
+        found: int,
+        novelty: float,
+    ) -> None:
+        verdict = "research" if review.research or decision.delegate else "report"
+        texts = tuple(text for query in decision.delegate for text in query.texts)
+        stop = "" if decision.delegate else decision.stop or "saturated"
+        reason = decision.reason or review.reason
+        made = Round(case.turn, found, novelty, verdict, review.gaps, texts, stop, reason)
+        course.rounds = (*course.rounds, made)
+        course.gaps, course.outline = review.gaps, review.outline
+        course.reviewed = len(case.bank.items)
+        self.emit(
+            Event(
+                Kind.REVIEWED,
+                data={
+                    "turn": case.turn,
+                    "learnings": found,
+                    "news": novelty,
+                    "verdict": verdict,
+                    "gaps": list(review.gaps),
+                    "delegate": list(texts),
+                    "stop": stop,
+                    "reason": reason,
+                },
+            )
+        )
+
+
+def _plainly(wanted: Sequence[Query], shape: Shape) -> Decision:
+    """Delegate what is wanted without asking anybody."""
+    branches, rest = pack(wanted, asked=(), breadth=shape.breadth, per_branch=shape.per_branch)
+    return Decision(branches, queued=rest)
+
+
+def _unseen(case: Case) -> tuple[Query, ...]:
+    """Return the queued follow-ups that name something no branch has looked at."""
+    asked = [text for node in case.root.walk() for text in node.query.texts]
+    return tuple(split(case.queued, asked)[0])

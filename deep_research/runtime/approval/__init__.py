@@ -1,0 +1,1 @@
+"""Asking a person: who waits for whom, and what counts as an answer."""

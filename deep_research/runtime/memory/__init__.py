@@ -1,0 +1,1 @@
+"""What earlier runs established, kept in one SQLite file; see `docs/guides/memory.md`."""

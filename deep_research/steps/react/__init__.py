@@ -1,0 +1,1 @@
+"""A researcher that uses tools: it searches, reads and thinks as it sees fit."""
