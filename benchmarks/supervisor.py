@@ -40,10 +40,10 @@ SHORT_CALLS: Final = 3
 QUESTIONS: Final = {
     "melts": "At what temperature does {} melt?",
     "launched": "In which year was {} launched?",
-    "crew": "How many people does the crew of {} have?",
+    "crew": "How big is the crew of {}?",
     "runs": "At what temperature does {} run?",
     "founded": "When was {} founded?",
-    "workforce": "How many people are in the workforce of {}?",
+    "workforce": "How many people work for {}?",
     "papers": "How many scientific papers did {} write?",
     "control rods": "How many control rods does {} use?",
     "genome": "How big is the genome of {}?",

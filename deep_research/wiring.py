@@ -151,7 +151,7 @@ class Parts:
         researcher: Researcher = registry.build(
             "researchers",
             # Tools need somebody who calls them.
-            config.researcher if self.models else "pipeline",
+            "pipeline" if config.researcher == "react" and not self.models else config.researcher,
             {},
             outside=gate,
             learner=steps.learner,

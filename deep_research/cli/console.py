@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterator, Mapping, Sized
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from deep_research.core.events import Event, Kind
 from deep_research.core.model import Path, Usage
@@ -110,6 +110,8 @@ def told(event: Event, progress: ResearchProgress) -> str:
             text = f"{at} > {short(data['query'])}"
         case Kind.LEARNED:
             text = f"{at}   {learnings(data['learnings'])}"
+        case Kind.REVIEWED:
+            text = _reviewed(data)
         case Kind.NODE_FAILED:
             text = f"{at}   failed: {data['message']}"
         case Kind.WARNING:
@@ -123,6 +125,16 @@ def told(event: Event, progress: ResearchProgress) -> str:
             reason = "" if data["stop_reason"] in known else f" ({data['stop_reason']})"
             text = f"{data['status']}{reason}: {summary(progress)}{_unread(progress)}"
     return text
+
+
+def _reviewed(data: Mapping[str, Any]) -> str:
+    """Say in a line what the critic saw and what the supervisor made of it."""
+    saw = f"review {data['turn']}: {learnings(data['learnings'])}, {data['news']:.0%} news"
+    if data["gaps"]:
+        saw += f", {_count(data['gaps'], 'gap', 'gaps')}"
+    if data["delegate"]:
+        return f"{saw}; goes on with {_count(data['delegate'], 'query', 'queries')}"
+    return f"{saw}; enough ({data['stop']})"
 
 
 def _asked(event: Event) -> str:
@@ -163,6 +175,8 @@ def _told_verbose(event: Event) -> str:
             what = data.get("step") or f"search {data.get('engine', '')}: {data.get('query', '')}"
             end = "" if data.get("ok", True) else f", failed: {data.get('message', '')}"
             text = f"{at}   {short(what)} took {data['t1'] - data['t0']:.1f} s{end}"
+        case Kind.THOUGHT:
+            text = f"{at}   thinks: {short(data['text'])}"
         case Kind.DECIDED if data["stop"]:
             text = f"{at}   goes no deeper: {data['stop']}"
     return text

@@ -24,7 +24,13 @@ _EVERY: Final = 0.25
 _AROUND: Final = 4  # lines of the terminal that the tree leaves free
 _COLOURS: Final = {"dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
-_STAY: Final = (Kind.WARNING, Kind.APPROVAL, Kind.CLARIFICATION, Kind.RUN_FINISHED)
+_STAY: Final = (
+    Kind.WARNING,
+    Kind.REVIEWED,
+    Kind.APPROVAL,
+    Kind.CLARIFICATION,
+    Kind.RUN_FINISHED,
+)
 """Kinds of events that are told in lines that stay, unless they only ask: the tree shows that."""
 
 Size = Callable[[], tuple[int, int]]

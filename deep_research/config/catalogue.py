@@ -70,8 +70,8 @@ def expects(schema: Mapping[str, Any]) -> str:
     """Say in words what a JSON schema accepts: 'a whole number from 1 to 32'."""
     if "anyOf" in schema:
         return " or ".join(expects(option) for option in schema["anyOf"])
-    if "const" in schema:
-        return repr(schema["const"])
+    if words := schema.get("enum", [schema["const"]] if "const" in schema else []):
+        return " or ".join(map(repr, words))
     if "pattern" in schema:
         web = schema["pattern"].startswith("^http")
         return "an http or https address" if web else "a two-letter language code"
@@ -80,14 +80,14 @@ def expects(schema: Mapping[str, Any]) -> str:
         return "a mapping of models to pairs of numbers"
     if kind in ("integer", "number"):
         return ("a whole number" if kind == "integer" else "a number") + _range(schema)
-    words = {
+    kinds = {
         "string": "a text that is not empty" if schema.get("minLength") else "a text",
         "array": "a list of texts",
         "boolean": "true or false",
         "object": "a mapping",
         "null": "null",
     }
-    return words[kind]
+    return kinds[kind]
 
 
 def _range(schema: Mapping[str, Any]) -> str:

@@ -77,20 +77,20 @@ class Budget:
             self.left[name] -= amount
         return Budget(reserve)
 
-    def split(self, weights: Sequence[float]) -> list[Budget]:
+    def split(
+        self, weights: Sequence[float], *, calls: Sequence[float] | None = None
+    ) -> list[Budget]:
         """Hand all that is left to as many children as there are `weights`, in proportion to these.
 
         Whole units; what rounding leaves over goes to the heaviest, of equals to the first ones.
-        Weights are positive.
+
+        Args:
+            weights: One per child, positive.
+            calls: Others for model calls.
         """
-        exact = [Fraction(weight) for weight in weights]
-        shares = [Budget() for _ in exact]
-        by_weight = sorted(range(len(exact)), key=lambda i: -exact[i])
+        shares = [Budget() for _ in weights]
         for name, amount in self.left.items() if shares else ():
-            # Rounded down also below zero: what is overdrawn is owed, to the unit.
-            parts = [amount * weight // sum(exact) for weight in exact]
-            for i in by_weight[: amount - sum(parts)]:
-                parts[i] += 1
+            parts = _parts(amount, calls if calls and name == "calls" else weights)
             for share, part in zip(shares, parts, strict=True):
                 share.left[name] = part
             self.left[name] = 0
@@ -102,3 +102,13 @@ class Budget:
             for name, amount in share.left.items():
                 self.left[name] = self.left.get(name, 0) + amount
             share.left = dict.fromkeys(share.left, 0)
+
+
+def _parts(amount: int, weights: Sequence[float]) -> list[int]:
+    exact = [Fraction(weight) for weight in weights]
+    # Rounded down also below zero: what is overdrawn is owed, to the unit.
+    parts = [amount * weight // sum(exact) for weight in exact]
+    heaviest = sorted(range(len(exact)), key=lambda i: -exact[i])
+    for i in heaviest[: amount - sum(parts)]:
+        parts[i] += 1
+    return parts

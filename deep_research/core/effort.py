@@ -106,7 +106,7 @@ def answers(question: str, learnings: Iterable[Learning]) -> bool:
     It has the names of the question and most of its other terms, and a number that the question
     has not where one is asked for.
     """
-    named = {t for name in names(question) for t in terms(name)}
+    named = {t for name in _named(question) for t in terms(name)}
     wanted = {t for t in terms(question) if t not in named and t not in _ASKING}
     number = bool(_WANTS_NUMBER.search(question))
     return any(
@@ -116,6 +116,16 @@ def answers(question: str, learnings: Iterable[Learning]) -> bool:
         and not (number and set(numbers(x.text)) <= set(numbers(question)))
         for x in learnings
     )
+
+
+def _named(question: str) -> list[str]:
+    """Return the names in a question; a question word ('Wann', 'Wer') is none for its capital."""
+    text = question.strip(" ¿¡\n")
+    found = names(text)
+    first, _, rest = text.partition(" ")
+    if _WANTS_NUMBER.match(text) or (len(found) > 1 and found[0] == first):
+        return names(rest)
+    return found
 
 
 _ASKING: Final = frozenset(

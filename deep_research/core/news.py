@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from .budget import Budget
 from .merge import same
 from .model import Learning, Query, ResearchNode
 from .text import numbers
@@ -43,6 +44,11 @@ def measure(node: ResearchNode) -> None:
     node.dry = 0 if new else node.dry + 1
 
 
-def promise(query: Query) -> float:
-    """Return a branch's weight when a budget is split: more for more texts and for more news."""
-    return len(query.texts) * (_LEAST + query.gain)
+def divided(budget: Budget, queries: Sequence[Query]) -> list[Budget]:
+    """Split a budget among branches: more where more news is to be expected.
+
+    More search texts need more pages and tokens in proportion, but not more calls.
+    """
+    news = [_LEAST + query.gain for query in queries]
+    texts = [n * len(query.texts) for n, query in zip(news, queries, strict=True)]
+    return budget.split(texts, calls=news)

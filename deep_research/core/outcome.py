@@ -39,13 +39,14 @@ def outcome(
         return (RunStatus.PARTIAL if bank.items else RunStatus.NOTHING_FOUND), "deadline"
     fatal = _fatal(root)
     if fatal and not bank.items:
-        return RunStatus.FAILED, f"{fatal.kind}: {fatal.message}"
+        return RunStatus.FAILED, _told(fatal)
     if not bank.items:
         refused = "not_approved" in {root.decision.stop, course}
         reason = "not_approved" if refused else "no_evidence"
         return RunStatus.NOTHING_FOUND, "budget" if budget else reason
-    if budget or root.failure:
-        return RunStatus.PARTIAL, "budget" if budget else _told(root.failure)
+    ended = "budget" if budget else _told(root.failure) if root.failure else ""
+    if ended:
+        return RunStatus.PARTIAL, ended
     return RunStatus.COMPLETE, course or _usual_stop(nodes)
 
 
@@ -85,17 +86,18 @@ def failures(root: ResearchNode) -> tuple[Failure, ...]:
     return tuple(found)
 
 
-def _told(failure: Failure | None) -> str:
-    return f"{failure.kind}: {failure.message}" if failure else ""
+def _told(failure: Failure) -> str:
+    return f"{failure.kind}: {failure.message}"
 
 
-def gaps(root: ResearchNode, brief: Brief, bank: Bank, seen: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return what is missing.
+def gaps(
+    root: ResearchNode, brief: Brief, bank: Bank, seen: Iterable[str] | None = None
+) -> tuple[str, ...]:
+    """Return what is missing, and the queries that no page was read for.
 
-    What the last review has `seen`, headings without evidence, queries that no page was read for.
+    Missing is what the last review has `seen`; without one, the headings without evidence.
     """
-    said = [item.learning.text for item in bank.items]
-    open_headings = [h for h in brief.outline if not any(touches(h, text) for text in said)]
+    missing = unmet(brief.outline, bank) if seen is None else seen
     barren = [
         node.query.goal or node.query.text
         for node in root.walk()
@@ -103,7 +105,13 @@ def gaps(root: ResearchNode, brief: Brief, bank: Bank, seen: Iterable[str] = ())
         and not (node.findings.learnings or node.findings.read)
         and node.status is not Status.PENDING
     ]
-    return tuple(dict.fromkeys((*seen, *open_headings, *barren)))[:_MOST_GAPS]
+    return tuple(dict.fromkeys((*missing, *barren)))[:_MOST_GAPS]
+
+
+def unmet(wanted: Iterable[str], bank: Bank) -> tuple[str, ...]:
+    """Return what of `wanted` no citable finding touches."""
+    said = [item.learning.text for item in bank.items]
+    return tuple(x for x in wanted if not any(touches(x, text) for text in said))
 
 
 def touches(heading: str, text: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from .delegate import fresh, pack
 from .merge import Bank
 from .model import Brief, Decision, Query, ResearchNode, Shape
-from .outcome import touches
+from .outcome import unmet
 from .report import Conflict
 from .seams import Case, Review, Scope
 from .text import shorten, terms
@@ -94,13 +94,6 @@ class PlainCritic:
     async def review(self, case: Case, brief: Brief, scope: Scope) -> Review:
         """Compare the bank with acceptance list and outline; costs nothing."""
         del scope
-        gaps = unmet(brief, case.bank)
+        gaps = unmet(brief.acceptance or brief.outline, case.bank)
         queries = tuple(Query(gap, brief.question) for gap in gaps)
         return Review(bool(queries), queries, gaps)
-
-
-def unmet(brief: Brief, bank: Bank) -> tuple[str, ...]:
-    """Return what a good answer must contain and no finding touches."""
-    said = [item.learning.text for item in bank.items]
-    wanted = brief.acceptance or brief.outline
-    return tuple(x for x in wanted if not any(touches(x, text) for text in said))

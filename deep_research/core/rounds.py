@@ -9,18 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from .budget import Budget
 from .delegate import pack, split
-from .errors import DeepResearchError
+from .errors import BudgetExceeded, DeepResearchError
 from .events import Event, Kind
 from .merge import Bank, merge
 from .model import Brief, Decision, Query, ResearchNode, Shape
 from .news import news, share
+from .outcome import unmet
 from .report import Round
 from .review import case_of
 from .seams import Case, Critic, Emit, Outline, Planner, Review, Scope
 from .tree import Tree
+
+_ROUND: Final = 4
+"""What a round that is decided needs, in nodes: two for the decision, a branch, a review."""
 
 
 @dataclass(slots=True)
@@ -78,10 +83,11 @@ class Rounds:
             turn += 1
             bank = merge(root)
             found = [x for node in nodes for x in node.findings.learnings]
-            novelty = share(news(found, before.learnings), found)
+            new = news(found, before.learnings)
             case = case_of(root, bank, turn, self.turns, left)
             review = await self._review(case, brief, scope)
-            decision = await self._decide(case, review, brief, branch, scope, novelty=novelty)
+            decision = await self._decide(case, review, brief, branch, scope, dry=not new)
+            novelty = share(new, found)
             self._note(course, case, review, decision, found=len(found), novelty=novelty)
             if not decision.delegate:
                 return
@@ -94,16 +100,19 @@ class Rounds:
     async def _review(self, case: Case, brief: Brief, scope: Scope) -> Review:
         """Ask the critic. Without a review: no evidence calls for research, evidence for writing.
 
-        Where nothing was found there is nothing to review either.
+        Where nothing was found there is nothing to review either; and where no budget is left for a
+        review, it is the budget that ends the research.
         """
+        gaps = unmet(brief.acceptance or brief.outline, case.bank)
         if not case.bank.items:
-            return Review(research=True, reason="no evidence yet")
+            return Review(research=True, gaps=gaps, reason="no evidence yet")
         try:
             return await self.critic.review(case, brief, scope)
         except DeepResearchError as error:
             told = {"message": f"no review: {error}", "kind": error.kind}
             self.emit(Event(Kind.WARNING, data=told))
-            return Review(reason=f"no review: {error}")
+            spent = isinstance(error, BudgetExceeded)
+            return Review(research=spent, gaps=gaps, reason=f"no review: {error}")
 
     async def _decide(
         self,
@@ -113,7 +122,7 @@ class Rounds:
         shape: Shape,
         scope: Scope,
         *,
-        novelty: float,
+        dry: bool,
     ) -> Decision:
         """Say what is delegated next, or why the research ends here."""
         # The critic recommends, the supervisor decides: what was named and never looked at is
@@ -122,15 +131,18 @@ class Rounds:
         if not more and scope.budget.ample(self.had):
             more = case.queued
         wanted = (*case.due, *more)
+        asks = bool(more and case.bank.items)
+        spent = scope.budget.affords(self.tree.floor) < (_ROUND if asks else 1)
         if not wanted:
-            return Decision(stop="answered" if case.bank.items else "no_evidence")
+            done = "answered" if case.bank.items else "no_evidence"
+            return Decision(stop="budget" if spent and review.research else done)
         if case.turn >= case.turns:
             return Decision(stop="turns")
-        if case.turn > 1 and not novelty:
+        if case.turn > 1 and dry and not case.due:
             return Decision(stop="no_gain")
-        if not scope.budget.affords(self.tree.floor):
+        if spent:
             return Decision(stop="budget" if review.research else "answered")
-        if more and case.bank.items:
+        if asks:
             decision = await self._asked(case, review, brief, shape, scope)
         else:
             decision = _plainly(wanted, shape)

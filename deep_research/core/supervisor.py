@@ -147,7 +147,7 @@ class Supervisor:
             report.notes = (*report.notes, _LOOKUP)
         report.learnings = bank.learnings
         report.conflicts = bank.conflicts
-        report.gaps = gaps(root, brief, bank, course.gaps)
+        report.gaps = gaps(root, brief, bank, course.gaps if course.rounds else None)
         report.failures = failures(root)
         report.rounds = course.rounds
         for usage in (*(node.usage for node in root.walk()), desk.usage):
@@ -192,7 +192,9 @@ class _Lead:
     async def _work(self, leads: Sequence[Lead]) -> None:
         root, shape, budget = self.root, self.limits.shape, self.limits.budget
         had = dict(budget.left)
-        self.brief = await self._briefed(Scope((), budget, root.usage), leads)
+        scope = Scope((), budget, root.usage)
+        self.brief = await self._briefed(scope, leads)
+        root.mishaps = (*root.mishaps, *scope.mishaps)
         if root.failure or not await self._agreed():
             return
         await self.tree.investigate(root, self.brief, shape, budget)

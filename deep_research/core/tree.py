@@ -9,7 +9,7 @@ from .consent import Consent
 from .errors import AuthFailed, BudgetExceeded, ConfigError, DeepResearchError
 from .events import Event, Kind
 from .model import Brief, Decision, Failure, Findings, ResearchNode, Shape, Status
-from .news import measure, promise
+from .news import divided, measure
 from .seams import Emit, Planner, Researcher, Scope
 
 _FATAL = (AuthFailed, ConfigError, BudgetExceeded)
@@ -96,7 +96,7 @@ class Tree:
         self, children: list[ResearchNode], brief: Brief, shape: Shape, budget: Budget
     ) -> None:
         """Grow all children at once, each on its share: more for more texts and for more news."""
-        shares = budget.split([promise(child.query) for child in children])
+        shares = divided(budget, [child.query for child in children])
         try:
             async with asyncio.TaskGroup() as group:
                 for child, share in zip(children, shares, strict=True):

@@ -10,8 +10,9 @@ from typing import Final
 from pydantic import Field
 
 from deep_research.core.effort import is_lookup
+from deep_research.core.errors import AuthFailed, DeepResearchError
 from deep_research.core.languages import LANGUAGES
-from deep_research.core.model import Brief
+from deep_research.core.model import Brief, Failure
 from deep_research.core.ports import Lead, Prompt
 from deep_research.core.seams import Clarify, Outside, Scope
 from deep_research.core.text import shorten, terms, unique
@@ -77,7 +78,8 @@ class Briefer:
         said = await clarify(asked) if answer.need_clarification and asked else {}
         meant = [f"{q} — {shorten(a, _LONGEST_ANSWER)}" for q, a in said.items()]
         if meant:
-            answer = await self._ask(request + bullets("clarifications", meant), scope)
+            clarified = request + bullets("clarifications", meant)
+            answer = await self._ask_again(clarified, answer, scope)
         return Brief(
             question,
             " ".join([shorten(answer.scope, _LONGEST_SCOPE), *meant]).strip(),
@@ -88,6 +90,16 @@ class Briefer:
             answer.single_fact and is_lookup(question),
             tuple(told),
         )
+
+    async def _ask_again(self, request: str, first: BriefAnswer, scope: Scope) -> BriefAnswer:
+        """Ask with the person's answers; without a second brief the first one has to do."""
+        try:
+            return await self._ask(request, scope)
+        except AuthFailed:
+            raise
+        except DeepResearchError as error:
+            scope.mishaps.append(Failure.of(error, scope.path))
+            return first
 
     async def _ask(self, request: str, scope: Scope) -> BriefAnswer:
         system = SYSTEM.replace("{most}", str(self.questions))

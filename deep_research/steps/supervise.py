@@ -79,7 +79,8 @@ class SupervisorPlanner:
     ) -> Decision:
         """Delegate once more from the top, or stop."""
         asked = [text for node in case.root.walk() for text in node.query.texts]
-        open_ = fresh((*review.queries, *case.queued), asked)
+        new, old = split((*review.queries, *case.queued), asked)
+        open_ = (*new, *old)
         user = self._state(
             brief,
             [item.learning for item in case.bank.items],

@@ -115,7 +115,7 @@ class Asked:
         return next((n for n, text in self.lines if words in text), 1)
 
 
-def good(asked: Asked) -> Any:
+def good(asked: Asked) -> Any:  # noqa: PLR0911 - one for each step
     """What a model says that reads well and invents nothing."""
     lines = asked.lines
     match asked.step:
@@ -309,9 +309,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
         async def research(**model: Any) -> tuple[Report, Path]:
             config = load(arguments={**given, **model, **settings}, check=check_engine)
-            run = Run(
-                question, config, emit=events.append, approver=approver, clarifier=clarifier
-            )
+            run = Run(question, config, emit=events.append, approver=approver, clarifier=clarifier)
             return await run.execute(), run.folder
 
         if said is None:

@@ -14,6 +14,7 @@ from deep_research.testing import FakeOpenAI, Reply, ScriptedLLM
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 QUESTION = "How was the longitude problem solved?"
+TOPICS = ("John Harrison clock", "Larcum Kendall copy", "Nevil Maskelyne moon")
 
 
 @pytest.fixture
@@ -68,15 +69,19 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     return Endpoint
 
 
-def work(prompt: Prompt) -> Any:
+def work(prompt: Prompt) -> Any:  # noqa: PLR0911 - one for each step
     """Do one step like a model that reads well and invents nothing."""
     found = re.findall(r"^\[(\d+)\]\n(.+)$", prompt.user, re.MULTILINE)
-    match prompt.name:
+    # Only a schema carries a name over the wire; a supervisor is known by its tools.
+    match "decide" if any(t.name == "ConductResearch" for t in prompt.tools) else prompt.name:
         case "brief":
             return {"scope": "", "language": "en", "outline": ["The answer"], "queries": [QUESTION]}
         case "plan":
-            names = ["John Harrison clock", "Larcum Kendall copy", "Nevil Maskelyne moon"]
-            return {"queries": [{"query": n, "goal": f"what {n} did"} for n in names]}
+            return {"queries": [{"query": n, "goal": f"what {n} did"} for n in TOPICS]}
+        case "decide" | "decision":
+            new = [n for n in TOPICS if f"already asked: {n}" not in prompt.user]
+            tasks = [{"topic": n, "goal": [f"what {n} did"]} for n in new]
+            return {"delegate": tasks, "complete": not tasks, "why": "answered"}
         case "learnings":
             kept = [(int(n), text) for n, text in found][:6]
             names = re.findall(r"\b(?:[A-Z]\w+ ){1,2}[A-Z]\w+", " ".join(t for _, t in kept))
@@ -84,15 +89,15 @@ def work(prompt: Prompt) -> Any:
                 "learnings": [{"text": text, "evidence": [n]} for n, text in kept],
                 "follow_ups": [f"What did {name} do?" for name in dict.fromkeys(names)],
             }
-        case "outline":
+        case "outline" | "review":
             ids = [int(n) for n, _ in found]
             half = len(ids) // 2
-            return {
-                "sections": [
-                    {"title": "First", "evidence": ids[:half]},
-                    {"title": "Then", "evidence": ids[half:]},
-                ]
-            }
+            sections = [
+                {"title": "First", "evidence": ids[:half]},
+                {"title": "Then", "evidence": ids[half:]},
+            ]
+            more = {"gaps": [], "verdict": "report"} if prompt.name == "review" else {}
+            return {"sections": sections, **more}
         case "section":
             rows = [(int(n), text.partition(" (The source:")[0]) for n, text in found]
             return {"sentences": [{"text": t, "evidence": [n], "paragraph": 1} for n, t in rows]}

@@ -186,7 +186,7 @@ class TestLimits:
     @pytest.mark.parametrize("calls", [1, 2, 3, 5, 8])
     async def test_calls_are_kept(self, calls, clerk, endpoint, corpus, question):
         async with endpoint(clerk()) as server:
-            config = settings(docs=[str(corpus)], **{"budget.calls": calls})
+            config = settings(docs=[str(corpus)], planner="tree", **{"budget.calls": calls})
             report = await Run(question, config).execute()
         assert report.usage.llm_calls == len(server.bodies) <= calls
         assert report.status in ("partial", "nothing_found")
@@ -194,7 +194,7 @@ class TestLimits:
 
     async def test_tokens_are_kept(self, clerk, endpoint, corpus, question):
         async with endpoint(clerk()):
-            config = settings(docs=[str(corpus)], **{"budget.tokens": 30_000})
+            config = settings(docs=[str(corpus)], planner="tree", **{"budget.tokens": 30_000})
             report = await Run(question, config).execute()
         usage = report.usage
         assert 0 < usage.input_tokens + usage.output_tokens <= 30_000
@@ -206,6 +206,7 @@ class TestLimits:
             config = settings(
                 docs=[str(corpus)],
                 llm="openai:fake-model",
+                planner="tree",
                 **{"budget.cost": 0.05, "models.prices": prices},
             )
             report = await Run(question, config).execute()

@@ -21,13 +21,6 @@ PRICES = {"strong": 900, "cheap": 7, "eloquent": 5000}
 """Micro-dollars per call."""
 
 
-TOPICS = ["John Harrison clock", "Larcum Kendall copy", "Nevil Maskelyne moon"]
-LEADS = (
-    Reply({"delegate": [{"topic": t, "goal": t} for t in TOPICS]}, step="decide", times=None),
-    Reply({"gaps": [], "sections": [], "verdict": "report"}, step="review", times=None),
-)
-
-
 @pytest.fixture
 def tiers(monkeypatch, clerk):
     """Make a run whose planner, reader and writer are three models of different prices."""
@@ -35,7 +28,7 @@ def tiers(monkeypatch, clerk):
     def make(corpus, question, *, prices=PRICES, instead=None, **arguments):
         doubles = {
             name: ScriptedLLM(
-                *(instead or {}).get(name, ()), *LEADS, *clerk().script, model=name, cost=cost
+                *(instead or {}).get(name, ()), *clerk().script, model=name, cost=cost
             )
             for name, cost in prices.items()
         }
@@ -69,7 +62,7 @@ async def test_models_of_three_tiers(tiers, corpus, question):
     assert report.status == "complete", report.stop_reason
     assert_adds_up(report)
     steps = [row.step for row in report.spent]
-    assert steps == ["brief", "decide", "learn", "review", "outline", "section"]
+    assert steps == ["brief", "decide", "learn", "review", "section"]
     for row in report.spent:
         assert row.model == ROLES[row.role]
         assert row.cost == row.calls * PRICES[row.model]

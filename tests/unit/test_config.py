@@ -180,7 +180,7 @@ def test_all_mistakes_are_named_at_once():
         ("models.base_url", "localhost:80", "an http or https address or null"),
         ("report.language", "klingon", "a two-letter language code or null"),
         ("web", "perhaps", "true or false or null"),
-        ("planner", "supervisor!", "'tree'"),
+        ("planner", "supervisor!", "'supervisor' or 'tree'; did you mean 'supervisor'?"),
         ("models.prices", {"m": [1]}, "a mapping of models to pairs of numbers"),
         ("models.extra", 3, "a mapping"),
         ("search.engines", 3, "a list of texts or null"),

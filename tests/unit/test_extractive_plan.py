@@ -11,7 +11,10 @@ PLANNER = ExtractivePlanner()
 
 
 async def brief(question, **options):
-    return await ExtractivePlanner(**options).brief(question, Scope())
+    async def nobody(questions):
+        return {}
+
+    return await ExtractivePlanner(**options).brief(question, Scope(), nobody)
 
 
 async def decide(node, shape, question="Who?", **budget):

@@ -296,10 +296,9 @@ async def grow(
 
 
 def citable(node: ResearchNode) -> Findings:
-    """A citable learning and more follow-ups than any breadth here."""
-    name = "".join(map(str, node.path)) or "root"
-    found = learning(f"Metal number {node.path} is called {name}.")
-    return Findings((found,), grown(node).follow_ups)
+    """A citable learning like no other node's, and more follow-ups than any breadth here."""
+    name = "".join("abcdefghijklmnopqrstuvwxyz"[i] for i in node.path).capitalize() or "Root"
+    return Findings((learning(f"{name}ium is one of the metals."),), grown(node).follow_ups)
 
 
 async def lead_run(

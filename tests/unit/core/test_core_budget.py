@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from deep_research.core.budget import RESOURCES, Budget
 from deep_research.core.errors import BudgetExceeded
 from deep_research.core.model import Query
-from deep_research.core.news import promise
+from deep_research.core.news import divided
 
 AMOUNTS = st.dictionaries(st.sampled_from(RESOURCES), st.integers(0, 1000))
 
@@ -96,11 +96,13 @@ def test_a_split_is_in_proportion_and_gives_the_heavier_never_less(
     amount=st.integers(0, 100),
 )
 def test_more_texts_or_more_news_never_get_a_branch_less(queries: list[Query], amount: int) -> None:
-    shares = [s.left["calls"] for s in Budget({"calls": amount}).split(list(map(promise, queries)))]
+    shares = divided(Budget({"calls": amount, "pages": amount}), queries)
+    assert all(sum(s.left[n] for s in shares) == amount for n in ("calls", "pages"))
     for one, a in zip(queries, shares, strict=True):
         for other, b in zip(queries, shares, strict=True):
-            more = len(one.texts) >= len(other.texts) and one.gain >= other.gain
-            assert a >= b or not more or promise(one) == promise(other)
+            if len(one.texts) >= len(other.texts) and one.gain >= other.gain and one != other:
+                assert a.left["pages"] >= b.left["pages"] or one.gain == other.gain
+                assert a.left["calls"] >= b.left["calls"] or one.gain == other.gain
 
 
 def test_of_equals_the_first_get_what_rounding_leaves_over() -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from deep_research.core.budget import Budget
 from deep_research.core.model import Findings, Learning, Query, ResearchNode
-from deep_research.core.news import DRY, measure, news, promise, share
+from deep_research.core.news import DRY, divided, measure, news, share
 
 
 def test_news_is_what_can_be_cited_and_nobody_knew(kit: Any) -> None:
@@ -60,7 +61,12 @@ def test_results_without_news_in_a_row_are_counted_down_a_branch(kit: Any) -> No
     assert again.dry == 0, "a new turn begins anew"
 
 
-def test_a_branch_promises_more_with_more_texts_and_more_news() -> None:
-    assert promise(Query("a", gain=0.0)) == 0.25
-    assert promise(Query("a")) == 1.25
-    assert promise(Query("a", also=("b",), gain=0.5)) == 1.5
+def test_more_goes_where_more_news_is_expected() -> None:
+    had = Budget({"calls": 100, "pages": 100})
+    queries = [Query("a", gain=0.0), Query("b"), Query("c", also=("d",))]
+    dull, plain, large = (share.left for share in divided(had, queries))
+    assert dull["calls"] < plain["calls"] <= large["calls"] + 1, (
+        "a call reads all texts of a branch"
+    )
+    assert dull["pages"] < plain["pages"] < large["pages"]
+    assert sum(x["pages"] for x in (dull, plain, large)) == 100

@@ -41,6 +41,11 @@ def test_the_best_go_first_into_a_small_limit_and_come_in_page_order(kit: Any) -
     assert found == ["Its tower is 300 metres high.", "The tower was built by Ann Stone."]
 
 
+def test_a_heading_is_no_sentence(kit: Any) -> None:
+    page = kit.page("## The tower and its builders\n\nThe tower was built by Ann Stone.")
+    assert [e.text for e in split([page])] == ["The tower was built by Ann Stone."]
+
+
 def test_a_number_counts(kit: Any) -> None:
     page = kit.page("The tower is rather high indeed. The tower is 300 metres high.")
     assert shown([page], "tower high", limit=12) == ["The tower is 300 metres high."]

@@ -21,7 +21,7 @@ from deep_research.core.model import (
     ResearchNode,
     Source,
 )
-from deep_research.core.pipeline import Lesson, Pipeline, unread_first
+from deep_research.core.pipeline import Lesson, Pipeline, teach, unread_first
 from deep_research.core.seams import Scope
 
 
@@ -34,6 +34,8 @@ class Pupil:
     """A `Learner` that learns the first words of each page."""
 
     pages: list[str] = field(default_factory=list)
+    mishaps: tuple[Failure, ...] = ()
+    wanted: tuple[str, ...] = ()
 
     def choose(
         self, node: ResearchNode, brief: Brief, found: Sequence[Sequence[Source]]
@@ -44,7 +46,8 @@ class Pupil:
         self, node: ResearchNode, brief: Brief, pages: Sequence[Page], scope: Scope
     ) -> Lesson:
         self.pages = [p.source.url for p in pages]
-        return Lesson(tuple(Learning(p.text) for p in pages), (Query("next"),))
+        self.wanted = node.query.texts
+        return Lesson(tuple(Learning(p.text) for p in pages), (Query("next"),), self.mishaps)
 
 
 def investigate(
@@ -104,6 +107,52 @@ def test_nothing_to_read_means_nothing_to_learn(virtual: Any, kit: Any) -> None:
     assert pupil.pages == []
     assert not stream.of(Kind.LEARNED)
     assert investigate(virtual, kit, kit.FakeOutside(), "a")[0] == Findings()
+
+
+def test_what_learning_went_on_without_is_told(virtual: Any, kit: Any) -> None:
+    mishap = Failure("context_too_long", "one page was left out", (3,))
+    node, stream, pupil = ResearchNode(Query("a"), (3,)), kit.Stream(), Pupil(mishaps=(mishap,))
+    pages = [kit.page("one", "https://1.x/"), kit.page("said by a tool", "tool:lookup")]
+    found = virtual(
+        teach(
+            pupil,
+            node,
+            Brief("Q"),
+            pages,
+            scope=Scope((3,)),
+            failures=(Failure("timeout", "slow"),),
+            emit=stream,
+            also=("b",),
+        )
+    )
+    assert [f.kind for f in found.failures] == ["timeout", "context_too_long"]
+    assert stream.of(Kind.WARNING)[0].data == {
+        "message": "one page was left out",
+        "kind": "context_too_long",
+    }
+    assert pupil.wanted == ("a", "b"), "other searches say what is wanted of the pages, too"
+    assert node.query == Query("a")
+    assert found.read == ("1.x",), "what a tool said has no address"
+
+
+def test_what_was_read_is_kept_when_learning_fails(virtual: Any, kit: Any) -> None:
+    class Dunce(Pupil):
+        async def learn(self, *_: Any) -> Lesson:
+            raise RateLimited("slow down")
+
+    node = ResearchNode(Query("a"), (3,))
+    outside = kit.FakeOutside({"a": hits("1.x", "2.x")}, {"https://1.x/": "one"})
+    with pytest.raises(RateLimited):
+        virtual(Pipeline(outside, Dunce(), kit.Stream()).investigate(node, Brief("Q"), Scope((3,))))
+    assert node.findings.read == ("1.x",)
+    assert [f.kind for f in node.findings.failures] == ["unavailable"]
+
+
+def test_the_first_look_reads_for_one_subject_however_it_is_worded(virtual: Any, kit: Any) -> None:
+    outside = kit.FakeOutside({"a": hits("1.x", "2.x"), "b": hits("3.x", "4.x")}, {})
+    pipeline = Pipeline(outside, Pupil(), kit.Stream(), 1)
+    virtual(pipeline.investigate(ResearchNode(Query("a", also=("b",))), Brief("Q"), Scope()))
+    assert outside.asked_for == ["https://1.x/", "https://3.x/"], "one, and one in its place"
 
 
 def test_dead_pages_are_made_up_for_by_the_next_best_once(virtual: Any, kit: Any) -> None:

@@ -31,7 +31,7 @@ def test_a_whole_run(virtual: Any, kit: Any) -> None:
     assert report.tree is not None
     assert report.tree.query == Query("first", "Question?", ("second", "third"))
     assert len(report.learnings) == len(report.references) == 7
-    assert report.body.startswith("## All\n\nMetal number () is called root. [1]")
+    assert report.body.startswith("## All\n\nRootium is one of the metals. [1]")
     assert report.gaps == ("Prices",)
     assert report.usage.seconds == 3.0
     assert stream.of(Kind.BRIEF_READY)[0].data == {
