@@ -8,6 +8,7 @@ from .model import Brief, Failure, ResearchNode, Status
 from .report import RunStatus
 from .text import terms
 
+_CUT_SHORT = frozenset({"not_approved", "undecided"})
 _ANSWERED = 0.34
 _MOST_GAPS = 8
 _OUTAGES = frozenset(
@@ -45,8 +46,8 @@ def outcome(
         reason = "not_approved" if refused else "no_evidence"
         return RunStatus.NOTHING_FOUND, "budget" if budget else reason
     ended = "budget" if budget else _told(root.failure) if root.failure else ""
-    if ended:
-        return RunStatus.PARTIAL, ended
+    if ended or course in _CUT_SHORT:
+        return RunStatus.PARTIAL, ended or course
     return RunStatus.COMPLETE, course or _usual_stop(nodes)
 
 

@@ -133,9 +133,10 @@ class Rounds:
         wanted = (*case.due, *more)
         asks = bool(more and case.bank.items)
         spent = scope.budget.affords(self.tree.floor) < (_ROUND if asks else 1)
+        if not wanted and spent and review.research:
+            return Decision(stop="budget")
         if not wanted:
-            done = "answered" if case.bank.items else "no_evidence"
-            return Decision(stop="budget" if spent and review.research else done)
+            return Decision(stop="answered" if case.bank.items else "no_evidence")
         if case.turn >= case.turns:
             return Decision(stop="turns")
         if case.turn > 1 and dry and not case.due:
@@ -159,7 +160,9 @@ class Rounds:
         except DeepResearchError as error:
             told = {"message": f"no decision: {error}", "kind": error.kind}
             self.emit(Event(Kind.WARNING, data=told))
-            return _plainly(case.due, shape) if case.due else Decision(stop=error.kind)
+            if case.due:
+                return _plainly(case.due, shape)
+            return Decision(stop="budget" if isinstance(error, BudgetExceeded) else "undecided")
 
     def _note(
         self,

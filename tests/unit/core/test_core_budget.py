@@ -88,7 +88,7 @@ def test_a_split_is_in_proportion_and_gives_the_heavier_never_less(
             Query,
             st.just("x"),
             also=st.lists(st.just("y"), max_size=2).map(tuple),
-            gain=st.floats(0, 1),
+            gain=st.integers(0, 100).map(lambda n: n / 100),  # as news are measured
         ),
         min_size=1,
         max_size=6,

@@ -296,7 +296,7 @@ def test_a_planner_that_fails_leaves_what_is_due(lead: Any, kit: Any) -> None:
 
 @pytest.mark.parametrize(
     ("error", "stop"),
-    [(BadAnswer("no JSON"), "bad_answer"), (BudgetExceeded("calls", wanted=1, left=0), "budget")],
+    [(BadAnswer("no JSON"), "undecided"), (BudgetExceeded("calls", wanted=1, left=0), "budget")],
 )
 def test_a_planner_that_fails_with_nothing_due_ends_the_research(
     error: Exception, stop: str, lead: Any
