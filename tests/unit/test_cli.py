@@ -911,3 +911,36 @@ def test_a_disk_that_is_full_while_writing(monkeypatch, tmp_path):
 def test_version():
     done = python("-m", "deep_research", "--version")
     assert done.stdout.startswith(b"deep-research, version 0.")
+
+
+@pytest.mark.parametrize(
+    ("event", "line"),
+    [
+        (
+            Event(
+                Kind.REVIEWED,
+                data={"turn": 1, "learnings": 9, "news": 0.5, "gaps": ["a", "b"], "delegate": ["c"]},
+            ),
+            "review 1: 9 learnings, 50% news, 2 gaps; goes on with 1 query",
+        ),
+        (
+            Event(
+                Kind.REVIEWED,
+                data={
+                    "turn": 2,
+                    "learnings": 1,
+                    "news": 1.0,
+                    "gaps": [],
+                    "delegate": [],
+                    "stop": "answered",
+                },
+            ),
+            "review 2: 1 learning, 100% news; enough (answered)",
+        ),
+        (Event(Kind.THOUGHT, (0,), {"text": "Two more things."}), "1   thinks: Two more things."),
+    ],
+)
+def test_what_the_supervisor_does_is_told(event: Event, line: str) -> None:
+    said: list[str] = []
+    Lines(said.append, verbose=True).emit(event)
+    assert [text.partition("] ")[2] for text in said] == [line]
