@@ -127,9 +127,11 @@ class Rounds:
         """Say what is delegated next, or why the research ends here."""
         # The critic recommends, the supervisor decides: what was named and never looked at is
         # brought before it in any case.
-        more = (*review.queries, *case.queued) if review.research else _unseen(case)
-        if not more and scope.budget.ample(self.had):
-            more = case.queued
+        if not review.research:
+            unseen = _unseen(case)
+            ample = not unseen and scope.budget.ample(self.had)
+            case = case if ample else replace(case, queued=unseen)
+        more = (*(review.queries if review.research else ()), *case.queued)
         wanted = (*case.due, *more)
         asks = bool(more and case.bank.items)
         spent = scope.budget.affords(self.tree.floor) < (_ROUND if asks else 1)

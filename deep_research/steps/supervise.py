@@ -89,7 +89,8 @@ class SupervisorPlanner:
             failures=case.failures,
             asked=asked,
         )
-        wants = await decide(self.outside, self.emit, user, shape.places, scope)
+        most = _most(open_, shape)
+        wants = await decide(self.outside, self.emit, user, most, scope)
         if wants is None:
             wants = Wants(reason="no decision that can be understood")
         # What was asked already may be asked again only where the findings call for it.
@@ -115,7 +116,7 @@ class SupervisorPlanner:
             asked=(*node.asked, *node.query.texts),
         )
         try:
-            return await decide(self.outside, self.emit, user, shape.places, scope)
+            return await decide(self.outside, self.emit, user, _most(open_, shape), scope)
         except (AuthFailed, BudgetExceeded):
             raise
         except DeepResearchError as error:
@@ -171,6 +172,11 @@ def _packed(
     queries: Iterable[Query], asked: Iterable[str], shape: Shape
 ) -> tuple[tuple[Query, ...], tuple[Query, ...]]:
     return pack(queries, asked=asked, breadth=shape.breadth, per_branch=shape.per_branch)
+
+
+def _most(open_: Sequence[Query], shape: Shape) -> int:
+    """Return how many tasks may be wished for: one for each open thing, as far as there is room."""
+    return min(shape.places, max(shape.breadth, len(open_)))
 
 
 def _reworded(
