@@ -86,7 +86,7 @@ async def test_the_model_is_told_all_that_counts(outside, node):
         "<failed>\n- dam.example did not answer",
         "- already asked: Orla dam",
         f"<open_questions>\n- {ASKS[0]}",
-        "Maximum of 8 parallel tasks.",
+        "Maximum of 4 parallel tasks.",
     ):
         assert words in desk.user
 
@@ -269,7 +269,7 @@ async def test_the_model_is_told_what_the_critic_found_and_what_failed(outside, 
         "- already asked: Orla dam\n- already asked: Torn mine",
         "<open_questions>\n- Which of the two holds?\n- What did it cost?\n- Where is Lund?\n</",
         "<leads_to_verify>\n- The dam was sold in 1999.",
-        "Maximum of 4 parallel tasks.",
+        "Maximum of 2 parallel tasks.",
     ):
         assert words in user
 
