@@ -39,6 +39,8 @@ def share(part: Sequence[object], whole: Sequence[object]) -> float:
 
 def measure(node: ResearchNode) -> None:
     """Note on a node that has learned how much of it is news, and for how long there was none."""
+    if not node.findings.learnings and not node.findings.read:
+        return  # nothing was read: that is a failure, not a result without news
     new = news(node.findings.learnings, node.known)
     node.news = share(new, node.findings.learnings)
     node.dry = 0 if new else node.dry + 1

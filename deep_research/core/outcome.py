@@ -46,8 +46,9 @@ def outcome(
         reason = "not_approved" if refused else "no_evidence"
         return RunStatus.NOTHING_FOUND, "budget" if budget else reason
     ended = "budget" if budget else _told(root.failure) if root.failure else ""
-    if ended or course in _CUT_SHORT:
-        return RunStatus.PARTIAL, ended or course
+    word = course or root.decision.stop
+    if ended or word in _CUT_SHORT:
+        return RunStatus.PARTIAL, ended or word
     return RunStatus.COMPLETE, course or _usual_stop(nodes)
 
 

@@ -46,6 +46,13 @@ def case_of(
     )
 
 
+def with_ties(case: Case, ties: Iterable[Query]) -> Case:
+    """Make the critic's own ties due, too: those that have not been searched for yet."""
+    asked = [text for node in case.root.walk() for text in node.query.texts]
+    known = [text for query in case.due for text in query.texts]
+    return replace(case, due=(*fresh(ties, (*asked, *known)), *case.due))
+
+
 def tie_break(conflict: Conflict) -> Query:
     """Return the query that may settle a conflict."""
     one, other = conflict.preferred.text, conflict.other.text
@@ -96,4 +103,4 @@ class PlainCritic:
         del scope
         gaps = unmet(brief.acceptance or brief.outline, case.bank)
         queries = tuple(Query(gap, brief.question) for gap in gaps)
-        return Review(bool(queries), queries, gaps)
+        return Review(bool(queries), queries=queries, gaps=gaps)

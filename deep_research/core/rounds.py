@@ -16,11 +16,11 @@ from .delegate import pack, split
 from .errors import BudgetExceeded, DeepResearchError
 from .events import Event, Kind
 from .merge import Bank, merge
-from .model import Brief, Decision, Query, ResearchNode, Shape
+from .model import Brief, Decision, Failure, Query, ResearchNode, Shape
 from .news import news, share
 from .outcome import unmet
 from .report import Round
-from .review import case_of
+from .review import case_of, with_ties
 from .seams import Case, Critic, Emit, Outline, Planner, Review, Scope
 from .tree import Tree
 
@@ -86,6 +86,7 @@ class Rounds:
             new = news(found, before.learnings)
             case = case_of(root, bank, turn, self.turns, left)
             review = await self._review(case, brief, scope)
+            case = with_ties(case, review.ties)
             decision = await self._decide(case, review, brief, branch, scope, dry=not new)
             novelty = share(new, found)
             self._note(course, case, review, decision, found=len(found), novelty=novelty)
@@ -111,8 +112,10 @@ class Rounds:
         except DeepResearchError as error:
             told = {"message": f"no review: {error}", "kind": error.kind}
             self.emit(Event(Kind.WARNING, data=told))
-            spent = isinstance(error, BudgetExceeded)
-            return Review(research=spent, gaps=gaps, reason=f"no review: {error}")
+            unpaid = isinstance(error, BudgetExceeded)
+            if not unpaid:
+                self._went_without(case, error)
+            return Review(unpaid, gaps=gaps, reason=f"no review: {error}", unpaid=unpaid)
 
     async def _decide(
         self,
@@ -132,13 +135,16 @@ class Rounds:
             ample = not unseen and scope.budget.ample(self.had)
             case = case if ample else replace(case, queued=unseen)
         more = (*(review.queries if review.research else ()), *case.queued)
-        wanted = (*case.due, *more)
         asks = bool(more and case.bank.items)
-        spent = scope.budget.affords(self.tree.floor) < (_ROUND if asks else 1)
-        if not wanted and spent and review.research:
-            return Decision(stop="budget")
+        paid = scope.budget.affords(self.tree.floor)
+        if paid < _ROUND and asks and case.due:
+            more, asks = (), False  # what is due can be had without asking anybody
+        wanted = (*case.due, *more)
+        spent = paid < (_ROUND if asks else 1)
         if not wanted:
-            return Decision(stop="answered" if case.bank.items else "no_evidence")
+            done = "answered" if case.bank.items else "no_evidence"
+            short = review.unpaid or (spent and review.research)
+            return Decision(stop="budget" if short else done)
         if case.turn >= case.turns:
             return Decision(stop="turns")
         if case.turn > 1 and dry and not case.due:
@@ -162,9 +168,16 @@ class Rounds:
         except DeepResearchError as error:
             told = {"message": f"no decision: {error}", "kind": error.kind}
             self.emit(Event(Kind.WARNING, data=told))
+            if not isinstance(error, BudgetExceeded):
+                self._went_without(case, error)
             if case.due:
                 return _plainly(case.due, shape)
             return Decision(stop="budget" if isinstance(error, BudgetExceeded) else "undecided")
+
+    @staticmethod
+    def _went_without(case: Case, error: DeepResearchError) -> None:
+        """Keep for the report what the run had to go on without."""
+        case.root.mishaps = (*case.root.mishaps, Failure.of(error, case.root.path))
 
     def _note(
         self,

@@ -148,6 +148,8 @@ class Review:
         gaps: What is missing or stands on one side only, for the report.
         outline: Sections for the report: a title and the ids of the bank's items that belong there.
         reason: Why, in a few words.
+        ties: Queries that would settle which of two findings holds: they are due in any case.
+        unpaid: Whether there was no budget for a review; then this stands for one.
     """
 
     research: bool = False
@@ -155,6 +157,8 @@ class Review:
     gaps: tuple[str, ...] = ()
     outline: Outline = ()
     reason: str = ""
+    ties: tuple[Query, ...] = ()
+    unpaid: bool = False
 
 
 class Critic(Protocol):

@@ -200,7 +200,8 @@ class _Lead:
         await self.tree.investigate(root, self.brief, shape, budget)
         answered = self.brief.lookup and root.decision.stop == "answered"
         # A rejected run is cancelled at the next await: the critic would have been asked by then.
-        over = root.failure or answered or self.tree.consent.rejected
+        refused = self.tree.consent.rejected or root.decision.stop == "not_approved"
+        over = root.failure or answered or refused
         if over or self.limits.turns == 1:
             return
         chief = self.chief

@@ -88,7 +88,7 @@ class DecisionAnswer(Answer):
     reflection: str = ""
     delegate: list[Task] = Field(
         default_factory=list,
-        max_length=20,
+        max_length=64,
         validation_alias=AliasChoices("delegate", "tasks", "topics", "conduct_research", "queries"),
     )
     complete: bool = Field(
@@ -162,15 +162,13 @@ async def decide(outside: Outside, emit: Emit, user: str, most: int, scope: Scop
             break
         results = tuple(wish.problem or "Noted. Now delegate or end." for wish in wishes)
         turns.append(Turn(completion.text, tuple(w.call for w in wishes), results))
-    return await _as_schema(outside, emit, user, most, scope)
+    return await _as_schema(outside, emit, user, scope)
 
 
-async def _as_schema(
-    outside: Outside, emit: Emit, user: str, most: int, scope: Scope
-) -> Wants | None:
+async def _as_schema(outside: Outside, emit: Emit, user: str, scope: Scope) -> Wants | None:
     prompt = Prompt("planner", SYSTEM + _SCHEMA, user, name="decision", max_tokens=1500)
     try:
-        answer = await ask(outside, prompt, DecisionAnswer, scope, "decide", most=most)
+        answer = await ask(outside, prompt, DecisionAnswer, scope, "decide")
     except (AuthFailed, BudgetExceeded):
         raise
     except DeepResearchError as error:

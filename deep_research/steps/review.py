@@ -82,14 +82,14 @@ class ModelCritic:
         by_id = {item.id: item for item in shown}
         ties = [_tie(c, by_id) for c in answer.conflicts if c.query.strip()]
         gaps = unique(shorten(g, _LONGEST) for g in answer.gaps)
-        queries = (*ties, *(Query(query_text(searchable(g)), g) for g in gaps))
         disagreements = [tie.goal for tie in ties]
         return Review(
-            answer.verdict == "research" or bool(ties),
-            queries,
+            answer.verdict == "research",
+            tuple(Query(query_text(searchable(g)), g) for g in gaps),
             (*disagreements, *gaps),
             arranged(answer.sections, case.bank),
             shorten(answer.reason, _LONGEST),
+            tuple(ties),
         )
 
 

@@ -919,7 +919,13 @@ def test_version():
         (
             Event(
                 Kind.REVIEWED,
-                data={"turn": 1, "learnings": 9, "news": 0.5, "gaps": ["a", "b"], "delegate": ["c"]},
+                data={
+                    "turn": 1,
+                    "learnings": 9,
+                    "news": 0.5,
+                    "gaps": ["a", "b"],
+                    "delegate": ["c"],
+                },
             ),
             "review 1: 9 learnings, 50% news, 2 gaps; goes on with 1 query",
         ),

@@ -139,6 +139,14 @@ async def test_a_model_without_tools_is_asked_for_the_same_as_a_schema(outside):
     assert second.user == first.user
 
 
+async def test_no_task_of_a_schema_is_lost(outside):
+    many = [{"topic": f"Torn mine {n}"} for n in range(40)]
+    desk = outside(ToolsRefused("no tools here"), Reply({"delegate": many}, step="decision"))
+    wants = await asked(desk)
+    assert wants is not None
+    assert len(wants.tasks) == 40
+
+
 @pytest.mark.parametrize(
     "text",
     [

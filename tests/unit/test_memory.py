@@ -406,6 +406,13 @@ class TestSharing:
             await at(file).remember(report(BUILDER, "The Zephyr bridge has 3 towers."))
         assert texts(at(file).claims()) == [LENGTH]
 
+    async def test_a_damaged_claim_does_not_harm_a_new_one(self, file):
+        await at(file).remember(report(LENGTH))
+        with closing(sqlite3.connect(file)) as db, db:
+            db.execute("UPDATE claims SET text = ?", (b"\xff\x00",))
+        await at(file).remember(report(LENGTH))
+        assert LENGTH in texts(at(file).claims())
+
     async def test_sqlite_may_have_rolled_back_itself(self, file, monkeypatch):
         def breaks(db, fact):
             db.execute("ROLLBACK")

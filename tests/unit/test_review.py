@@ -62,19 +62,19 @@ async def test_findings_of_two_branches_that_cannot_both_hold_get_a_tie_break(ou
     conflict = {"query": "When does the flight to Orla land?", "evidence": [1, 2]}
     desk = outside({"conflicts": [conflict], "gaps": ["What does the tour cost?"]})
     review = await reviewed(desk, case(bank(LANDS, LEAVES, NIGHT)))
-    tie, gap = review.queries
+    (tie,), (gap,) = review.ties, review.queries
     assert tie.text == "When does the flight to Orla land"
     assert tie.goal == f"Cannot both hold: {LANDS!r} / {LEAVES!r}"
     assert gap == Query("What does the tour cost?", "What does the tour cost?")
     assert review.gaps == (tie.goal, gap.goal), "what stays open is told in the report"
-    assert review.research, "a conflict calls for research, whatever the verdict says"
+    assert not review.research, "a tie is due, whatever the verdict says"
 
 
 @pytest.mark.parametrize("evidence", [[], [1], [1, 99]], ids=str)
 async def test_a_conflict_of_what_was_not_shown_is_just_a_question(outside, bank, evidence):
     desk = outside({"conflicts": [{"query": "When does it land?", "evidence": evidence}]})
     review = await reviewed(desk, case(bank(LANDS)))
-    assert [(q.text, q.goal) for q in review.queries] == [("When does it land?",) * 2]
+    assert [(q.text, q.goal) for q in review.ties] == [("When does it land?",) * 2]
 
 
 @pytest.mark.parametrize(

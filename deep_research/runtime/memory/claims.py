@@ -139,11 +139,11 @@ def find_twin(db: sqlite3.Connection, fact: Fact) -> int | None:
 def _candidates(db: sqlite3.Connection, fact: Fact) -> list[tuple[int, str, bool]]:
     """Return id, text and whether a quote is shared, the oldest claim first."""
     rows = db.execute("SELECT id, text FROM claims WHERE bucket = ?", (bucket(fact.text),))
-    found = {n: (n, text, False) for n, text in rows}
+    found = {n: (n, line(text), False) for n, text in rows}
     for quote in fact.quotes:
         rows = db.execute(
             "SELECT id, text FROM claims WHERE id IN (SELECT claim FROM quotes WHERE quote = ?)",
             (quote.quote,),
         )
-        found |= {n: (n, text, True) for n, text in rows}
+        found |= {n: (n, line(text), True) for n, text in rows}
     return [found[n] for n in sorted(found)]

@@ -40,15 +40,16 @@ class ExtraTool(Protocol):
 async def text_from(tool: ExtraTool, arguments: Mapping[str, Any]) -> str | DeepResearchError:
     """Return what a tool says as text, or why it says nothing. Never raises."""
     try:
-        return clean(as_text(await _called(tool, arguments))).strip()
+        return await _called(tool, arguments)
     except DeepResearchError as error:
         return error
 
 
-async def _called(tool: ExtraTool, arguments: Mapping[str, Any]) -> object:
+async def _called(tool: ExtraTool, arguments: Mapping[str, Any]) -> str:
     try:
         async with asyncio.timeout(_SECONDS):
-            return await tool.call(arguments)
+            result = await tool.call(arguments)
+        return clean(as_text(result)).strip()  # a strange result may raise anything, too
     except DeepResearchError:
         raise
     except TimeoutError as error:

@@ -120,7 +120,8 @@ class Legwork:
         """Find what may be read under an address, or under the number of a hit."""
         number = _NUMBER.fullmatch(url)
         if number:
-            return next(iter(list(self._hits.values())[int(number[1]) - 1 :][:1]), None)
+            hits, n = list(self._hits.values()), int(number[1])
+            return hits[n - 1] if 0 < n <= len(hits) else None
         key = _key(url)
         return self._hits.get(key) or self._open.get(key)
 

@@ -52,7 +52,10 @@ def test_results_without_news_in_a_row_are_counted_down_a_branch(kit: Any) -> No
     assert (child.news, child.dry) == (0.0, 1)
     (leaf,) = child.branch((Query("b"),))
     measure(leaf)
-    assert (leaf.news, leaf.dry) == (0.0, DRY), "nothing at all is no news either"
+    assert (leaf.news, leaf.dry) == (0.0, 1), "who has read nothing has no result"
+    leaf.findings = Findings(read=("a.example",))
+    measure(leaf)
+    assert (leaf.news, leaf.dry) == (0.0, DRY), "pages that say nothing are no news either"
     (late,) = child.branch((Query("c"),))
     late.findings = Findings((old, new))
     measure(late)

@@ -77,6 +77,7 @@ CASES: list[tuple[ResearchNode, bool, dict[str, Any], str, str]] = [
     (tree(("budget",)), False, {"course": "not_approved"}, "nothing_found", "budget"),
     (tree(), True, {"course": "not_approved"}, "partial", "not_approved"),
     (tree(), True, {"course": "undecided"}, "partial", "undecided"),
+    (tree(("not_approved",)), True, {}, "partial", "not_approved"),
     (tree(), False, {"late": True}, "nothing_found", "deadline"),
     (tree(("budget",)), True, {}, "partial", "budget"),
     (tree(("budget",)), False, {}, "nothing_found", "budget"),

@@ -371,3 +371,32 @@ def test_a_turn_that_a_person_refuses_is_the_last(
     led = lead(WANTS, approver=kit.ScriptedApprover(lambda _: Verdict(rejected=rejected)))
     assert led.rounds == [("research", (), stop)]
     assert not led.root.children
+
+
+def test_a_tie_that_only_the_critic_sees_is_broken_though_it_is_content(
+    lead: Any, kit: Any
+) -> None:
+    tie = Query("When does the plane land?", "Cannot both hold")
+    led = lead(Review(ties=(tie,)), Review(ties=(tie,)), left={"calls": 1})
+    assert led.rounds == [("research", (tie.text,), ""), ("report", (), "answered")]
+
+
+def test_what_is_due_needs_no_decision_and_is_done_before_the_budget_ends(
+    lead: Any, kit: Any
+) -> None:
+    root = settled(kit.learning("Ashford is a town."), failed=("Egham",))
+    led = lead(WANTS, root=root, left={"calls": 2})
+    assert led.rounds[0] == ("research", ("Egham",), "")
+    assert led.planner.cases == []
+
+
+def test_a_review_that_cannot_be_paid_for_ends_the_research_for_the_budget(lead: Any) -> None:
+    led = lead(BudgetExceeded("tokens", wanted=4457, left=4228))
+    assert led.course.stop == "budget"
+
+
+def test_what_the_run_went_on_without_is_kept_for_the_report(lead: Any) -> None:
+    led = lead(BadAnswer("no JSON"))
+    assert [f.kind for f in led.root.mishaps] == ["bad_answer"]
+    led = lead(WANTS, planned=(BadAnswer("no JSON"),))
+    assert [f.kind for f in led.root.mishaps] == ["bad_answer"]
