@@ -142,9 +142,9 @@ class Rounds:
         wanted = (*case.due, *more)
         spent = paid < (_ROUND if asks else 1)
         if not wanted:
-            done = "answered" if case.bank.items else "no_evidence"
-            short = review.unpaid or (spent and review.research)
-            return Decision(stop="budget" if short else done)
+            if review.unpaid or (spent and review.research):
+                return Decision(stop="budget")
+            return Decision(stop="answered" if case.bank.items else "no_evidence")
         if case.turn >= case.turns:
             return Decision(stop="turns")
         if case.turn > 1 and dry and not case.due:
